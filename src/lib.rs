@@ -1,0 +1,4 @@
+//! Retention of idempotency keys and other finished records.
+#![forbid(unsafe_code)]
+
+pub mod plan;

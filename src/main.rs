@@ -1,0 +1,4 @@
+//! The keysweep command.
+#![forbid(unsafe_code)]
+
+fn main() {}

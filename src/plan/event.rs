@@ -1,0 +1,92 @@
+//! What a tick and a census tell while they work. Told after the fact: a batch when it is committed.
+
+use std::time::Duration;
+
+use super::{Counts, DatabaseName, Failure, Key, Report, SkipReason, Skips, TableLabel, UnixTime};
+
+/// How a database's engine keeps its transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Journal {
+    /// A write-ahead log: a reader keeps no writer waiting.
+    Wal,
+    /// A rollback journal: a writer's COMMIT waits for every reader.
+    Rollback,
+}
+
+/// What a database takes on disk, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpaceUsed {
+    /// The main file.
+    pub database: u64,
+    /// The write-ahead log beside it, 0 where there is none.
+    pub wal: u64,
+    /// Pages inside the main file that hold nothing.
+    pub free: u64,
+}
+
+/// Something that happened in one database.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A batch was committed.
+    BatchCommitted {
+        /// The database.
+        database: DatabaseName,
+        /// The table.
+        table: TableLabel,
+        /// Rows deleted.
+        deleted: u64,
+        /// Expired rows left where they are.
+        skipped: Skips,
+        /// How long the write lock was held.
+        held: Duration,
+        /// How long we waited for it.
+        waited: Duration,
+    },
+    /// A row was left where it is.
+    RowSkipped {
+        /// The database.
+        database: DatabaseName,
+        /// The table.
+        table: TableLabel,
+        /// Its key: for the debug log only.
+        key: Key,
+        /// Why.
+        reason: SkipReason,
+    },
+    /// A dry run reached a row that a sweep would delete.
+    WouldDelete {
+        /// The database.
+        database: DatabaseName,
+        /// The table.
+        table: TableLabel,
+        /// Its key.
+        key: Key,
+    },
+    /// A sweep ended.
+    Swept(Report),
+    /// A tick ended.
+    Ticked {
+        /// The database.
+        database: DatabaseName,
+        /// Why the tick failed as a whole, if it did.
+        failed: Option<Failure>,
+    },
+    /// A table was counted.
+    Counted {
+        /// The database.
+        database: DatabaseName,
+        /// The table.
+        table: TableLabel,
+        /// What was found, or why it could not be counted.
+        counts: Result<Counts, Failure>,
+    },
+    /// A census ended.
+    CensusTaken {
+        /// The database.
+        database: DatabaseName,
+        /// When it began.
+        at: UnixTime,
+        /// What the database takes on disk, or why the census failed as a whole.
+        space: Result<SpaceUsed, Failure>,
+    },
+}

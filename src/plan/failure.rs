@@ -1,0 +1,116 @@
+//! What could not be done, in words for the person on call.
+
+use std::fmt;
+
+/// The kind of a failure: the label `kind` of `keysweep_errors_total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// The file, or its folder, is not there.
+    Missing,
+    /// We may not read or write it.
+    Permission,
+    /// The files that we would create beside it would not be the application's to use.
+    Ownership,
+    /// It is no database.
+    NotADatabase,
+    /// It is damaged.
+    Corrupt,
+    /// Another process held the lock for longer than `busy_timeout`.
+    Busy,
+    /// The disk is full.
+    Full,
+    /// Reading or writing failed.
+    Io,
+    /// A table, a column or a type is not as configured, or changed under us.
+    Schema,
+    /// The file was replaced by another.
+    Replaced,
+    /// A COMMIT whose outcome is not known; not counted as deleted.
+    CommitUnknown,
+    /// A batch was about to delete what it must not; it was rolled back.
+    Invariant,
+    /// We were told to stop.
+    Interrupted,
+    /// A fault of keysweep itself.
+    Internal,
+}
+
+impl FailureKind {
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::Missing,
+        Self::Permission,
+        Self::Ownership,
+        Self::NotADatabase,
+        Self::Corrupt,
+        Self::Busy,
+        Self::Full,
+        Self::Io,
+        Self::Schema,
+        Self::Replaced,
+        Self::CommitUnknown,
+        Self::Invariant,
+        Self::Interrupted,
+        Self::Internal,
+    ];
+
+    /// The word in metrics and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Permission => "permission",
+            Self::Ownership => "ownership",
+            Self::NotADatabase => "not_a_database",
+            Self::Corrupt => "corrupt",
+            Self::Busy => "busy",
+            Self::Full => "full",
+            Self::Io => "io",
+            Self::Schema => "schema",
+            Self::Replaced => "replaced",
+            Self::CommitUnknown => "commit_unknown",
+            Self::Invariant => "invariant",
+            Self::Interrupted => "interrupted",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// One failure: what failed, on what, why, and what to do. One line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Failure {
+    kind: FailureKind,
+    what: String,
+    remedy: String,
+}
+
+impl Failure {
+    /// `what` names the path or table and the whole cause; `remedy` says what to do.
+    pub fn new(kind: FailureKind, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), remedy: remedy.into() }
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> FailureKind {
+        self.kind
+    }
+
+    /// What failed, without the remedy.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn remedy(&self) -> &str {
+        &self.remedy
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.remedy)
+    }
+}

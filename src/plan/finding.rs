@@ -1,0 +1,267 @@
+//! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
+
+use super::{Failure, FailureKind, Rule};
+
+/// Why nothing is deleted: the label `reason` of `keysweep_held`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HoldReason {
+    /// Foreign keys or delete triggers hang on the table.
+    References,
+    /// Files that we create would lock the application out.
+    Ownership,
+    /// The table is not as configured.
+    Schema,
+    /// A batch was about to delete what it must not. Until a restart.
+    Invariant,
+}
+
+impl HoldReason {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::References, Self::Ownership, Self::Schema, Self::Invariant];
+
+    /// The word in metrics, reports and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::References => "references",
+            Self::Ownership => "ownership",
+            Self::Schema => "schema",
+            Self::Invariant => "invariant",
+        }
+    }
+
+    /// The hold that a failure of this kind is, where it is one: such a failure lasts until someone acts.
+    #[must_use]
+    pub fn of(kind: FailureKind) -> Option<Self> {
+        match kind {
+            FailureKind::Ownership => Some(Self::Ownership),
+            FailureKind::Schema => Some(Self::Schema),
+            FailureKind::Invariant => Some(Self::Invariant),
+            _ => None,
+        }
+    }
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing is deleted from the table until it is mended.
+    Hold(HoldReason),
+    /// It works; an owner would want to know.
+    Advice,
+}
+
+/// One thing that a look at a table showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was seen.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Finding {
+    fn schema(what: String, remedy: impl Into<String>) -> Self {
+        Self { severity: Severity::Hold(HoldReason::Schema), what, remedy: remedy.into() }
+    }
+
+    /// The finding as the error of a report that it holds.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        Failure::new(FailureKind::Schema, self.what.as_str(), self.remedy.as_str())
+    }
+}
+
+/// What kind of thing has the table's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableKind {
+    /// A table of rows.
+    Table,
+    /// A view.
+    View,
+    /// A virtual table or a shadow of one.
+    Virtual,
+}
+
+/// One column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Whether NULL is refused.
+    pub not_null: bool,
+}
+
+/// What the schema says of one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableFacts {
+    /// The path or server, for messages.
+    pub database: String,
+    /// What has the name; nothing where there is no such name.
+    pub kind: Option<TableKind>,
+    /// Its columns, generated ones too.
+    pub columns: Vec<Column>,
+    /// The columns of the primary key and of each full unique index.
+    pub unique: Vec<Vec<String>>,
+    /// Other tables whose foreign keys point here.
+    pub referenced_by: Vec<String>,
+    /// Triggers that fire on a delete here.
+    pub delete_triggers: Vec<String>,
+    /// Tables that do exist, to help with a misspelt name.
+    pub tables: Vec<String>,
+}
+
+/// Everything that is worth saying of a table under its rule, the severe first.
+#[must_use]
+pub fn table_findings(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
+    let table = &rule.table;
+    let place = format!("table `{table}` of {}", facts.database);
+    match facts.kind {
+        None => {
+            let there = or_none(&facts.tables);
+            let remedy =
+                format!("set `table` to one that is there ({there}), or let the application create it");
+            return vec![Finding::schema(format!("there is no {place}"), remedy)];
+        }
+        Some(TableKind::View) => {
+            return vec![Finding::schema(
+                format!("{place} is a view"),
+                "name the table that its rows live in",
+            )];
+        }
+        Some(TableKind::Virtual) => {
+            return vec![Finding::schema(format!("{place} is a virtual table"), "name an ordinary table")];
+        }
+        Some(TableKind::Table) => {}
+    }
+    let mut findings = column_findings(rule, facts, &place);
+    if findings.is_empty() {
+        findings.extend(key_findings(rule, facts, &place));
+        findings.extend(reference_findings(facts, &place));
+    }
+    findings
+}
+
+/// A misspelt column must be caught here: in SQL it could turn into a text that equals every row.
+fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
+    let mut used = vec![&rule.key, &rule.done.column, &rule.pending.column, rule.clock.column()];
+    used.extend(rule.abandoned.as_ref().map(|abandoned| &abandoned.column));
+    let mut missing: Vec<&str> = used
+        .into_iter()
+        .map(|column| column.as_str())
+        .filter(|column| !facts.columns.iter().any(|there| there.name == *column))
+        .collect();
+    missing.sort_unstable();
+    missing.dedup();
+    let names: Vec<String> = facts.columns.iter().map(|column| column.name.clone()).collect();
+    missing
+        .into_iter()
+        .map(|column| {
+            let remedy = format!("correct the column in the config: the table has {}", or_none(&names));
+            Finding::schema(format!("{place} has no column `{column}`"), remedy)
+        })
+        .collect()
+}
+
+fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding> {
+    let key = rule.key.as_str();
+    if facts.unique.iter().any(|columns| columns == &[key]) {
+        return None;
+    }
+    let remedy =
+        format!("set `key` to the column of a PRIMARY KEY or of a UNIQUE index; `{key}` alone is neither");
+    Some(Finding::schema(format!("{place}: key `{key}` is not unique"), remedy))
+}
+
+fn reference_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
+    let held = |what: String, remedy: &str| Finding {
+        severity: Severity::Hold(HoldReason::References),
+        what,
+        remedy: remedy.into(),
+    };
+    let mut findings = Vec::new();
+    if !facts.referenced_by.is_empty() {
+        let children = facts.referenced_by.join(", ");
+        findings.push(held(
+            format!("{place} is referenced by foreign keys of {children}"),
+            "keysweep deletes only from tables that no foreign key points at: drop the reference, or clean this table in the application",
+        ));
+    }
+    if !facts.delete_triggers.is_empty() {
+        let triggers = facts.delete_triggers.join(", ");
+        findings.push(held(
+            format!("{place} has triggers that fire on DELETE: {triggers}"),
+            "keysweep deletes only where nothing else happens by it: drop the trigger, or clean this table in the application",
+        ));
+    }
+    findings
+}
+
+fn or_none(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".into();
+    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn facts() -> TableFacts {
+        let column = |name: &str| Column { name: name.into(), not_null: false };
+        TableFacts {
+            database: "/srv/app.db".into(),
+            kind: Some(TableKind::Table),
+            columns: ["id", "fingerprint", "status", "response", "expires"].map(column).into(),
+            unique: vec![vec!["id".into()]],
+            referenced_by: vec![],
+            delete_triggers: vec![],
+            tables: vec!["keys".into()],
+        }
+    }
+
+    fn found(facts: &TableFacts) -> Vec<(Severity, String)> {
+        let rule = Rule::key_table(Duration::ZERO);
+        let findings = table_findings(&rule, facts);
+        findings.into_iter().map(|finding| (finding.severity, finding.what)).collect()
+    }
+
+    #[test]
+    fn the_key_table_as_it_is_created_has_no_finding() {
+        assert_eq!(found(&facts()), []);
+    }
+
+    #[test]
+    fn a_table_that_is_not_as_configured_is_held() {
+        let no_expires = facts().columns.into_iter().filter(|column| column.name != "expires");
+        let wrong = [
+            TableFacts { kind: None, ..facts() },
+            TableFacts { kind: Some(TableKind::View), ..facts() },
+            TableFacts { kind: Some(TableKind::Virtual), ..facts() },
+            TableFacts { columns: no_expires.collect(), ..facts() },
+            TableFacts { unique: vec![vec!["id".into(), "status".into()]], ..facts() },
+        ];
+        for facts in wrong {
+            let found = found(&facts);
+            assert_eq!(found.len(), 1, "{facts:?}");
+            assert_eq!(found[0].0, Severity::Hold(HoldReason::Schema));
+            assert!(found[0].1.contains("`keys` of /srv/app.db"), "{}", found[0].1);
+        }
+    }
+
+    #[test]
+    fn foreign_keys_and_delete_triggers_are_each_a_hold() {
+        let facts = TableFacts {
+            referenced_by: vec!["receipts".into()],
+            delete_triggers: vec!["audit".into()],
+            ..facts()
+        };
+        let found = found(&facts);
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|(severity, _)| *severity == Severity::Hold(HoldReason::References)));
+    }
+}

@@ -1,0 +1,194 @@
+//! What a table means: its key, its states, its clock column.
+
+use std::time::Duration;
+
+use super::{Clock, Cutoff, Identifier, Literal, Predicate, State, TableLabel, Unit, UnixTime, Value};
+
+/// A state: the column holds one of these values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateTest {
+    /// The column.
+    pub column: Identifier,
+    /// Its values, by type and bytes.
+    pub values: Vec<Literal>,
+}
+
+impl StateTest {
+    fn predicate(&self) -> Predicate {
+        let is = |value: &Literal| Predicate::Is { column: self.column.clone(), value: value.clone() };
+        Predicate::Any(self.values.iter().map(is).collect())
+    }
+}
+
+/// When a pending row counts as abandoned: so long after the column's instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Abandoned {
+    /// The column.
+    pub column: Identifier,
+    /// Its unit.
+    pub unit: Unit,
+    /// How long after it.
+    pub after: Duration,
+}
+
+/// One table under one rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The label `table`.
+    pub label: TableLabel,
+    /// The table in the schema.
+    pub table: Identifier,
+    /// The key column. It must be unique.
+    pub key: Identifier,
+    /// What finished means.
+    pub done: StateTest,
+    /// What pending means. It wins over `done`.
+    pub pending: StateTest,
+    /// Which column retention counts from.
+    pub clock: Clock,
+    /// When a pending row is abandoned; nothing where no column tells.
+    pub abandoned: Option<Abandoned>,
+}
+
+impl Rule {
+    /// The key table of the contract: `keys(id, fingerprint, status, response, expires)`.
+    #[must_use]
+    pub fn key_table(grace: Duration) -> Self {
+        let known = |name| match Identifier::new(name) {
+            Ok(name) => name,
+            Err(_) => unreachable!("the names below are not empty and hold no control character"),
+        };
+        let status =
+            |value: &str| StateTest { column: known("status"), values: vec![Literal::Text(value.into())] };
+        Self {
+            label: match TableLabel::new("keys") {
+                Ok(label) => label,
+                Err(_) => unreachable!("`keys` is a name"),
+            },
+            table: known("keys"),
+            key: known("id"),
+            done: status("done"),
+            pending: status("pending"),
+            clock: Clock::expires(known("expires"), Unit::UnixSeconds, grace),
+            abandoned: Some(Abandoned {
+                column: known("expires"),
+                unit: Unit::UnixSeconds,
+                after: Duration::ZERO,
+            }),
+        }
+    }
+
+    /// The row is pending, whatever else it is.
+    #[must_use]
+    pub fn is_pending(&self) -> Predicate {
+        self.pending.predicate()
+    }
+
+    /// The row is done: finished, and not pending as well.
+    #[must_use]
+    pub fn is_done(&self) -> Predicate {
+        self.done.predicate().and(self.is_pending().negated())
+    }
+
+    /// Every guard of a deletion: done, not pending, its time has come, and it has a key.
+    #[must_use]
+    pub fn is_expired(&self, cutoff: Cutoff) -> Predicate {
+        Predicate::All(vec![
+            Predicate::Present { column: self.key.clone() },
+            self.done.predicate(),
+            self.is_pending().negated(),
+            self.clock.reached(cutoff),
+        ])
+    }
+
+    /// The row is pending and was due to be finished this long ago. Nothing where no column tells.
+    #[must_use]
+    pub fn is_abandoned(&self, now: UnixTime, age: Duration) -> Option<Predicate> {
+        let abandoned = self.abandoned.as_ref()?;
+        let instant = now.before(abandoned.after).before(age);
+        Some(self.is_pending().and(Predicate::reached(&abandoned.column, abandoned.unit, instant)))
+    }
+
+    /// Retention should count from this row and cannot: a done row, or any row with an expiry of its own.
+    #[must_use]
+    pub fn is_unreadable(&self) -> Predicate {
+        let counted = if self.clock.is_expiry() {
+            Predicate::Any(vec![self.done.predicate(), self.is_pending()])
+        } else {
+            self.is_done()
+        };
+        counted.and(self.clock.readable().negated())
+    }
+
+    /// The state of a row in memory.
+    pub fn state_of<'a>(&self, read: &impl Fn(&Identifier) -> &'a Value) -> State {
+        if self.is_pending().holds(read) {
+            State::Pending
+        } else if self.done.predicate().holds(read) {
+            State::Done
+        } else {
+            State::Unknown
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row<'a>(status: &'a Value, expires: &'a Value) -> impl Fn(&Identifier) -> &'a Value {
+        const KEY: &Value = &Value::Integer(1);
+        move |column| match column.as_str() {
+            "status" => status,
+            "expires" => expires,
+            "id" => KEY,
+            other => panic!("asked for {other}"),
+        }
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    #[test]
+    fn only_a_done_row_at_or_before_the_cutoff_is_expired() {
+        let rule = Rule::key_table(Duration::from_secs(5));
+        let cutoff = rule.clock.cutoff(UnixTime::new(15.0).unwrap());
+        let expired =
+            |status: &str, expires: Value| rule.is_expired(cutoff).holds(&row(&text(status), &expires));
+        assert!(expired("done", Value::Real(9.0)));
+        assert!(expired("done", Value::Integer(10)));
+        assert!(!expired("done", Value::Real(10.000_001)));
+        assert!(!expired("done", text("1")));
+        assert!(!expired("done", Value::Null));
+        for status in ["pending", "DONE", "done ", ""] {
+            assert!(!expired(status, Value::Integer(-1_000_000_000)), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_matches_both_rules_is_pending() {
+        let mut rule = Rule::key_table(Duration::ZERO);
+        rule.pending.values.push(Literal::Text("done".into()));
+        let (status, expires) = (text("done"), Value::Integer(1));
+        let row = row(&status, &expires);
+        assert_eq!(rule.state_of(&row), State::Pending);
+        assert!(!rule.is_done().holds(&row));
+        let now = UnixTime::new(100.0).unwrap();
+        assert!(!rule.is_expired(rule.clock.cutoff(now)).holds(&row));
+    }
+
+    #[test]
+    fn a_pending_row_is_abandoned_from_its_expiry_on() {
+        let rule = Rule::key_table(Duration::ZERO);
+        let (pending, expires) = (text("pending"), Value::Integer(100));
+        let abandoned = |now: f64, age| {
+            let predicate = rule.is_abandoned(UnixTime::new(now).unwrap(), Duration::from_secs(age));
+            predicate.unwrap().holds(&row(&pending, &expires))
+        };
+        assert!(!abandoned(99.0, 0));
+        assert!(abandoned(100.0, 0));
+        assert!(!abandoned(3_699.0, 3_600));
+        assert!(abandoned(3_700.0, 3_600));
+    }
+}

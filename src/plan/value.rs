@@ -1,0 +1,98 @@
+//! What a column can hold, and the key of a row: exact bytes and exact type.
+
+use std::fmt;
+
+/// One stored value with its storage class. Text is bytes: a database may hold invalid UTF-8.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// Text, as the bytes that are stored.
+    Text(Vec<u8>),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+impl Value {
+    /// Bytes that this value keeps in memory, to bound a list of keys.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let heap = match self {
+            Self::Null | Self::Integer(_) | Self::Real(_) => 0,
+            Self::Text(bytes) | Self::Blob(bytes) => bytes.len(),
+        };
+        size_of::<Self>() + heap
+    }
+}
+
+/// The key of one row, a value for each key column, in their order.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
+pub struct Key(Vec<Value>);
+
+impl Key {
+    /// A key of these column values.
+    #[must_use]
+    pub fn new(values: Vec<Value>) -> Self {
+        Self(values)
+    }
+
+    /// The value of each key column.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        &self.0
+    }
+
+    /// Bytes that this key keeps in memory.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.iter().map(Value::size).sum()
+    }
+}
+
+/// One line for people: text escaped, so that no key can forge a line or move a cursor.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, value) in self.0.iter().enumerate() {
+            if position > 0 {
+                f.write_str(", ")?;
+            }
+            match value {
+                Value::Null => f.write_str("NULL")?,
+                Value::Integer(integer) => integer.fmt(f)?,
+                Value::Real(real) => write!(f, "{real:?}")?,
+                Value::Text(bytes) => match std::str::from_utf8(bytes) {
+                    Ok(text) => text.escape_debug().fmt(f)?,
+                    Err(_) => write!(f, "text x'{}'", hex(bytes))?,
+                },
+                Value::Blob(bytes) => write!(f, "x'{}'", hex(bytes))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes in lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(value: Value) -> String {
+        Key::new(vec![value]).to_string()
+    }
+
+    #[test]
+    fn a_key_is_shown_on_one_line_and_cannot_forge_another() {
+        assert_eq!(shown(Value::Text(b"a\nb\x1b[2J".to_vec())), "a\\nb\\u{1b}[2J");
+        assert_eq!(shown(Value::Text(vec![0xff, b'a'])), "text x'ff61'");
+        assert_eq!(shown(Value::Blob(b"ab".to_vec())), "x'6162'");
+        assert_eq!(Key::new(vec![Value::Null, Value::Integer(7)]).to_string(), "NULL, 7");
+    }
+}

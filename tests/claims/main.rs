@@ -1,0 +1,1 @@
+//! What keysweep claims, each claim shown against the real thing.
