@@ -1,4 +1,12 @@
 //! Retention of idempotency keys and other finished records.
 #![forbid(unsafe_code)]
 
+pub mod census;
+pub mod clock;
+pub mod daemon;
 pub mod plan;
+pub mod record;
+pub mod schedule;
+pub mod store;
+pub mod tick;
+pub mod cli;

@@ -1,4 +1,8 @@
-//! The keysweep command.
+//! The keysweep command: parse flags, call the library, turn the outcome into an exit status.
 #![forbid(unsafe_code)]
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    keysweep::cli::main()
+}

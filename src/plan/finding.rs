@@ -111,6 +111,8 @@ pub struct TableFacts {
     pub delete_triggers: Vec<String>,
     /// Tables that do exist, to help with a misspelt name.
     pub tables: Vec<String>,
+    /// The name by which the engine numbers the rows, where it does.
+    pub rowid: Option<String>,
 }
 
 /// Everything that is worth saying of a table under its rule, the severe first.
@@ -221,6 +223,7 @@ mod tests {
             referenced_by: vec![],
             delete_triggers: vec![],
             tables: vec!["keys".into()],
+            rowid: Some("rowid".into()),
         }
     }
 

@@ -34,4 +34,5 @@ pub use predicate::{Literal, Predicate};
 pub use report::{Report, SkipReason, Skips, Stop};
 pub use rule::{Abandoned, Rule, StateTest};
 pub use time::{Cutoff, TimeError, UnixTime};
+pub(crate) use value::hex;
 pub use value::{Key, Value};

@@ -90,15 +90,16 @@ impl Rule {
         self.done.predicate().and(self.is_pending().negated())
     }
 
-    /// Every guard of a deletion: done, not pending, its time has come, and it has a key.
+    /// The row is done and its time has come.
     #[must_use]
     pub fn is_expired(&self, cutoff: Cutoff) -> Predicate {
-        Predicate::All(vec![
-            Predicate::Present { column: self.key.clone() },
-            self.done.predicate(),
-            self.is_pending().negated(),
-            self.clock.reached(cutoff),
-        ])
+        self.is_done().and(self.clock.reached(cutoff))
+    }
+
+    /// Every guard of a deletion: expired, and with a key to delete it by.
+    #[must_use]
+    pub fn is_deletable(&self, cutoff: Cutoff) -> Predicate {
+        Predicate::Present { column: self.key.clone() }.and(self.is_expired(cutoff))
     }
 
     /// The row is pending and was due to be finished this long ago. Nothing where no column tells.

@@ -33,6 +33,12 @@ impl UnixTime {
         self.0
     }
 
+    /// The instant so much later, where a number holds it.
+    #[must_use]
+    pub fn after(self, length: Duration) -> Option<Self> {
+        Self::new(self.0 + length.as_secs_f64()).ok()
+    }
+
     /// The instant so much earlier; a length that no number holds gives the earliest instant.
     #[must_use]
     pub fn before(self, length: Duration) -> Self {

@@ -1,0 +1,177 @@
+//! The commands, one file each. They print, and decide nothing.
+
+mod check;
+mod demo;
+mod dry_run;
+mod keys;
+mod package;
+mod pending;
+mod print;
+mod run;
+mod status;
+mod sweep;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing::level_filters::LevelFilter;
+
+use crate::config::{self, Settings};
+use crate::observe::log::{self, LogFormat};
+use print::Printer;
+
+/// Deletes idempotency keys and other finished records once their retention has passed, and never
+/// one that is not finished.
+#[derive(Debug, Parser)]
+#[command(name = "keysweep", version, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 yes, done. 1 no: `false`, nothing to replay, `check` found faults, a sweep was held or
+cut short by a signal. 2 the call or the config is wrong. 3 it could not be done, the answer is not
+known: busy, I/O, a failed sweep, no daemon.
+
+Answers go to standard output, logs to standard error.";
+
+#[derive(Debug, clap::Args)]
+struct Global {
+    /// The config file
+    #[arg(long, global = true, env = "KEYSWEEP_CONFIG", default_value = "/etc/keysweep/keysweep.toml")]
+    config: PathBuf,
+    /// Print one JSON value a line, for machines
+    #[arg(long, global = true)]
+    json: bool,
+    /// How the log is written to standard error; auto: text on a terminal, JSON elsewhere
+    #[arg(long, global = true, value_enum, default_value = "auto")]
+    log_format: Format,
+    /// The least severe level in the log: error, warn, info, debug, trace, off
+    #[arg(long, global = true, default_value = "info", value_parser = parse_level)]
+    log_level: LevelFilter,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Auto,
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the daemon: sweep every database on its schedule until a signal comes
+    Run,
+    /// One tick of every database in the foreground, then exit: for cron and CronJob
+    Sweep(sweep::Args),
+    /// Look at config, files, schema and counts before letting a deleter near them
+    Check(check::Args),
+    /// What a running daemon says, as a table
+    Status(status::Args),
+    /// The abandoned rows of a database, oldest first
+    Pending(pending::Args),
+    /// The key table's contract, for scripts and tests
+    Keys(keys::Args),
+    /// The whole thing on a database of its own, with a simulated application
+    Demo(demo::Args),
+    /// Print shell completions
+    Completions(package::Args),
+    /// Print the man page
+    Man,
+}
+
+/// What a command has to say to the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Yes = 0,
+    No = 1,
+    Wrong = 2,
+    Unknown = 3,
+}
+
+/// Why a command ended early: one line for standard error, and the exit status.
+#[derive(Debug)]
+struct Exit {
+    outcome: Outcome,
+    message: String,
+}
+
+impl Exit {
+    fn wrong(message: impl ToString) -> Self {
+        Self { outcome: Outcome::Wrong, message: message.to_string() }
+    }
+
+    fn unknown(message: impl ToString) -> Self {
+        Self { outcome: Outcome::Unknown, message: message.to_string() }
+    }
+}
+
+impl From<std::io::Error> for Exit {
+    fn from(error: std::io::Error) -> Self {
+        Self::unknown(format!("cannot write the answer to standard output: {error}"))
+    }
+}
+
+/// Run the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let format = match cli.global.log_format {
+        Format::Auto => LogFormat::Auto,
+        Format::Text => LogFormat::Text,
+        Format::Json => LogFormat::Json,
+    };
+    log::init(format, cli.global.log_level);
+    let outcome = dispatch(&cli.global, cli.command).unwrap_or_else(|exit| {
+        eprintln!("keysweep: {}", exit.message);
+        exit.outcome
+    });
+    ExitCode::from(outcome as u8)
+}
+
+fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
+    let printer = Printer::new(global.json);
+    match command {
+        Command::Run => run::run(settings(&global.config)?),
+        Command::Sweep(args) => sweep::run(&args, settings(&global.config)?, &printer),
+        Command::Check(args) => check::run(&args, settings(&global.config)?, &printer),
+        Command::Status(args) => status::run(&args, &printer),
+        Command::Pending(args) => pending::run(&args, settings(&global.config)?, &printer),
+        Command::Keys(args) => keys::run(args, &printer),
+        Command::Demo(args) => demo::run(&args, &printer),
+        Command::Completions(args) => package::completions(&args, &printer),
+        Command::Man => package::man(&printer),
+    }
+}
+
+fn settings(path: &Path) -> Result<Settings, Exit> {
+    config::load(path).map_err(Exit::wrong)
+}
+
+/// The databases that the command is about: all, or the one that was named.
+fn chosen(settings: Settings, name: Option<&str>) -> Result<Vec<config::Database>, Exit> {
+    let Some(name) = name else { return Ok(settings.databases) };
+    let names: Vec<String> = settings.databases.iter().map(|database| format!("`{}`", database.name)).collect();
+    let found = settings.databases.into_iter().find(|database| database.name.as_str() == name);
+    found.map(|database| vec![database]).ok_or_else(|| {
+        Exit::wrong(format!("there is no database `{name}` in the config; there is {}", names.join(", ")))
+    })
+}
+
+/// A runtime for a command that works on databases in the foreground.
+fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(8)
+        .enable_all()
+        .build()
+        .map_err(|error| Exit::unknown(format!("cannot start the runtime: {error}")))
+}
+
+fn parse_level(text: &str) -> Result<LevelFilter, String> {
+    text.parse().map_err(|_| "expected error, warn, info, debug, trace or off".into())
+}

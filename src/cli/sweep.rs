@@ -1,0 +1,152 @@
+//! `sweep`: one tick of every database in the foreground.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::dry_run;
+use super::print::Printer;
+use super::run::stop_on_signals;
+use super::{Exit, Outcome, chosen, runtime};
+use crate::census::census;
+use crate::clock;
+use crate::config::{Database, Settings};
+use crate::plan::{Event, Report, Stop};
+use crate::store::sqlite::{Access, Sqlite};
+use crate::tick::{Mode, Order, TableMemory, tick};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only this database
+    #[arg(long)]
+    database: Option<String>,
+    /// Change no row, take no write lock, and name exactly what a sweep at this moment would take
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
+    let databases = chosen(settings, args.database.as_deref())?;
+    runtime()?.block_on(async {
+        let stop = stop_on_signals()?;
+        let mut reports = Vec::new();
+        for database in &databases {
+            reports.extend(match args.dry_run {
+                false => sweep(database, &stop, printer).await,
+                true => dry_run::sweep(database, &stop, printer).await?,
+            });
+        }
+        if printer.is_json() {
+            reports.iter().try_for_each(|report| printer.line(summary(report, args.dry_run)))?;
+        } else {
+            print_table(&reports, args.dry_run, printer)?;
+        }
+        Ok(reports.iter().map(outcome).max().unwrap_or(Outcome::Yes))
+    })
+}
+
+/// What a tick of one database in the foreground is told.
+pub(super) fn order<'a>(database: &'a Database, mode: Mode, stop: &'a CancellationToken) -> Order<'a> {
+    Order {
+        database: &database.name,
+        now: clock::now(),
+        budget: database.budget,
+        enabled: database.enabled,
+        mode,
+        stop,
+    }
+}
+
+pub(super) fn memories(database: &Database) -> Vec<TableMemory> {
+    let memory = |rule: &crate::plan::Rule| TableMemory::new(rule.clone(), database.batch, database.share);
+    database.rules.iter().map(memory).collect()
+}
+
+pub(super) fn store(database: &Database, access: Access, stop: &CancellationToken) -> Sqlite {
+    Sqlite::new(database.path.clone(), access, database.busy_timeout, stop.clone())
+}
+
+async fn sweep(database: &Database, stop: &CancellationToken, printer: &Printer) -> Vec<Report> {
+    let bar = if printer.is_watched() { Some(bar(database, stop).await) } else { None };
+    let tell = |event: &Event| match event {
+        Event::BatchCommitted { deleted, .. } => bar.iter().for_each(|bar| bar.inc(*deleted)),
+        Event::RowSkipped { database, table, key, reason } => {
+            let key = key.to_string();
+            tracing::debug!(%database, %table, key, reason = reason.name(), "a row was left where it is");
+        }
+        _ => {}
+    };
+    let order = order(database, Mode::Delete, stop);
+    let mut store = store(database, Access::Write, stop);
+    let reports = tick(&order, &mut store, &mut memories(database), &tell).await;
+    bar.iter().for_each(ProgressBar::finish_and_clear);
+    reports
+}
+
+/// As long as there are expired rows, which takes a census first.
+async fn bar(database: &Database, stop: &CancellationToken) -> ProgressBar {
+    let expired = std::sync::atomic::AtomicU64::new(0);
+    let tell = |event: &Event| {
+        if let Event::Counted { counts: Ok(counts), .. } = event {
+            expired.fetch_add(counts.expired, std::sync::atomic::Ordering::Relaxed);
+        }
+    };
+    let mut store = store(database, Access::Read, stop);
+    census(&database.name, clock::now(), &mut store, &database.rules, &tell).await;
+    let bar = ProgressBar::new(expired.into_inner()).with_message(database.name.to_string());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} rows, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn summary(report: &Report, dry_run: bool) -> Json {
+    let mut summary = json!({
+        "database": report.database.as_str(),
+        "table": report.table.as_str(),
+        "now": report.now.seconds(),
+        "cutoff": report.cutoff.instant().seconds(),
+        "deleted": report.deleted,
+        "batches": report.batches,
+        "skipped": report.skipped.total(),
+        "stop": report.stop.name(),
+        "held": report.held.map(|reason| reason.name()),
+        "error": report.error.as_ref().map(ToString::to_string),
+    });
+    if dry_run {
+        summary["would_delete"] = json!(report.would_delete);
+    }
+    summary
+}
+
+fn print_table(reports: &[Report], dry_run: bool, printer: &Printer) -> Result<(), Exit> {
+    let rows: Vec<Vec<String>> = reports
+        .iter()
+        .map(|report| {
+            vec![
+                report.database.to_string(),
+                report.table.to_string(),
+                report.cutoff.to_string(),
+                if dry_run { report.would_delete } else { report.deleted }.to_string(),
+                report.skipped.total().to_string(),
+                report.stop.name().into(),
+            ]
+        })
+        .collect();
+    let count = if dry_run { "WOULD DELETE" } else { "DELETED" };
+    printer.table(&["DATABASE", "TABLE", "CUTOFF", count, "SKIPPED", "STOP"], &rows)?;
+    for report in reports {
+        if let Some(error) = &report.error {
+            let held = report.held.map_or("failed", |_| "held");
+            eprintln!("keysweep: {}/{} {held}: {error}", report.database, report.table);
+        }
+    }
+    Ok(())
+}
+
+fn outcome(report: &Report) -> Outcome {
+    match report.stop {
+        Stop::Drained | Stop::Budget | Stop::Disabled => Outcome::Yes,
+        Stop::Shutdown | Stop::Held => Outcome::No,
+        Stop::Failed => Outcome::Unknown,
+    }
+}

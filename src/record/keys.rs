@@ -1,0 +1,216 @@
+//! The key table of the contract: reserve, finish, fetch, and the end of the guarantee.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params};
+
+use super::{KeysError, Response};
+use crate::plan::{BatchBound, Failure, FailureKind, Key, Limit, Rule, UnixTime};
+use crate::store::sqlite::{
+    Access, Admitted, Attempt, Order, admit, attempt, expired_keys, explain, remedy, schema_version,
+};
+
+const CREATE: &str = "CREATE TABLE IF NOT EXISTS keys(\
+    id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, status TEXT NOT NULL, response TEXT, expires REAL NOT NULL)";
+const RESERVE: &str = "INSERT INTO keys(id, fingerprint, status, response, expires) \
+    VALUES (?1, ?2, 'pending', NULL, ?3) ON CONFLICT(id) DO NOTHING";
+const FINISH: &str = "UPDATE keys SET status = 'done', response = ?3 \
+    WHERE id = ?1 AND fingerprint = ?2 AND status = 'pending'";
+const FETCH: &str = "SELECT response FROM keys WHERE id = ?1 AND status = 'done' AND expires > ?2";
+const COUNTS: &str =
+    "SELECT coalesce(sum(status = 'pending'), 0), coalesce(sum(status = 'done'), 0) FROM keys";
+
+/// The key table `keys` in one SQLite file.
+///
+/// ```
+/// use keysweep::plan::{Limit, UnixTime};
+/// use keysweep::record::Keys;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.db");
+/// let mut keys = Keys::create(&path, std::time::Duration::from_secs(5))?;
+/// let (now, expires) = (UnixTime::new(10.0)?, UnixTime::new(20.0)?);
+/// assert!(keys.reserve("k", "v1", expires)?); // ours: act, then
+/// assert!(keys.finish("k", "v1", &r#"{"receipt":1}"#.parse()?)?);
+/// assert!(!keys.reserve("k", "v1", expires)?); // a retry: replay
+/// assert_eq!(keys.fetch("k", now)?.unwrap().as_str(), r#"{"receipt":1}"#);
+/// assert_eq!(keys.purge(expires, Limit::DEFAULT)?[0].to_string(), "k"); // the guarantee has ended
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Keys {
+    file: Admitted,
+    connection: Connection,
+    rule: Rule,
+}
+
+/// How many keys are in which state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateCounts {
+    /// Reserved and not finished.
+    pub pending: u64,
+    /// Finished, expired or not.
+    pub done: u64,
+}
+
+impl Keys {
+    /// Open the file, which must be there and hold something; `busy_timeout` is the longest wait for a lock.
+    ///
+    /// # Errors
+    /// [`KeysError::NotAKeyTable`] when the file is missing, no database, or not ours to open.
+    pub fn open(path: &Path, busy_timeout: Duration) -> Result<Self, KeysError> {
+        let file = admit(path, Access::Write)?;
+        let connection = connect(&file.path, OpenFlags::empty(), busy_timeout)?;
+        Ok(Self { file, connection, rule: Rule::key_table(Duration::ZERO) })
+    }
+
+    /// Create the file if it is missing, and in it the table if it is missing.
+    ///
+    /// # Errors
+    /// As for [`Keys::open`], and [`KeysError::Busy`].
+    pub fn create(path: &Path, busy_timeout: Duration) -> Result<Self, KeysError> {
+        if !path.metadata().is_ok_and(|file| file.len() > 0) {
+            create_table(&connect(path, OpenFlags::SQLITE_OPEN_CREATE, busy_timeout)?, path)?;
+        }
+        let mut keys = Self::open(path, busy_timeout)?;
+        keys.init()?;
+        Ok(keys)
+    }
+
+    /// Create the table if it is missing. Running it again changes nothing.
+    ///
+    /// # Errors
+    /// [`KeysError::Busy`] and [`KeysError::Storage`].
+    pub fn init(&mut self) -> Result<(), KeysError> {
+        create_table(&self.connection, &self.file.path)
+    }
+
+    /// Put a key that is not there in as pending: `true`. An existing row, expired or not, is not changed: `false`.
+    ///
+    /// # Errors
+    /// [`KeysError::InvalidArgument`] for an empty key; else as the kinds say.
+    pub fn reserve(&mut self, key: &str, fingerprint: &str, expires: UnixTime) -> Result<bool, KeysError> {
+        check_key(key)?;
+        self.write("reserve a key", RESERVE, (key, fingerprint, expires.seconds()))
+    }
+
+    /// Turn the pending row with this key and this fingerprint into a done one: `true`.
+    /// Anything else changes nothing: `false`.
+    ///
+    /// # Errors
+    /// [`KeysError::InvalidArgument`] for an empty key; else as the kinds say.
+    pub fn finish(&mut self, key: &str, fingerprint: &str, response: &Response) -> Result<bool, KeysError> {
+        check_key(key)?;
+        self.write("finish a key", FINISH, (key, fingerprint, response.as_str()))
+    }
+
+    /// The response of a done row that expires later than `now`; otherwise nothing.
+    ///
+    /// # Errors
+    /// [`KeysError::InvalidArgument`] for an empty key; else as the kinds say.
+    pub fn fetch(&mut self, key: &str, now: UnixTime) -> Result<Option<Response>, KeysError> {
+        check_key(key)?;
+        let found = self.connection.prepare_cached(FETCH).and_then(|mut statement| {
+            statement.query_row((key, now.seconds()), |row| row.get::<_, Option<String>>(0)).optional()
+        });
+        let found = found.map_err(|error| self.failed("fetch a key", &error))?;
+        Ok(found.flatten().map(Response::stored))
+    }
+
+    /// The first `limit` keys, ascending, that are done and expire at `now` or before.
+    ///
+    /// # Errors
+    /// As the kinds say.
+    pub fn expired(&mut self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
+        self.candidates(now, limit)
+    }
+
+    /// Delete these same candidates in one transaction, and give the keys that are gone, ascending.
+    /// Never a pending row.
+    ///
+    /// # Errors
+    /// As the kinds say.
+    pub fn purge(&mut self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
+        let keys = self.candidates(now, limit)?;
+        let schema_version =
+            schema_version(&self.connection).map_err(|error| self.failed("purge keys", &error))?;
+        let order = Order {
+            file: &self.file,
+            rule: &self.rule,
+            cutoff: self.rule.clock.cutoff(now),
+            bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
+            schema_version,
+        };
+        match attempt(&self.connection, &order, &keys)? {
+            Attempt::Committed(batch) => Ok(batch.deleted),
+            Attempt::Busy => Err(KeysError::Busy(Failure::new(
+                FailureKind::Busy,
+                format!("cannot purge keys in {}: its lock was held for too long", self.file.path.display()),
+                remedy(FailureKind::Busy),
+            ))),
+        }
+    }
+
+    /// The number of pending and of done rows.
+    ///
+    /// # Errors
+    /// As the kinds say.
+    pub fn counts(&mut self) -> Result<StateCounts, KeysError> {
+        let counts = self.connection.prepare_cached(COUNTS).and_then(|mut statement| {
+            statement.query_row([], |row| Ok(StateCounts { pending: count(row, 0)?, done: count(row, 1)? }))
+        });
+        counts.map_err(|error| self.failed("count keys", &error))
+    }
+
+    /// Show on an empty table that deleting a key ends its guarantee: reserve, finish, purge at the
+    /// expiry, and reserve again. Gives that last answer.
+    ///
+    /// # Errors
+    /// As the kinds say.
+    pub fn retention_cycle(&mut self, key: &str) -> Result<bool, KeysError> {
+        let at = |seconds: i64| UnixTime::from_millis(seconds * 1000);
+        let receipt = Response::stored(r#"{"receipt":1}"#.into());
+        self.reserve(key, "v1", at(10))?;
+        self.finish(key, "v1", &receipt)?;
+        self.purge(at(10), Limit::DEFAULT)?;
+        self.reserve(key, "v2", at(20))
+    }
+
+    fn candidates(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
+        let cutoff = self.rule.clock.cutoff(now);
+        let keys = expired_keys(&self.connection, &self.rule, cutoff, limit);
+        keys.map_err(|error| self.failed("search for expired keys", &error))
+    }
+
+    fn write(&mut self, action: &str, sql: &str, values: impl Params) -> Result<bool, KeysError> {
+        let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        Ok(changed.map_err(|error| self.failed(action, &error))? == 1)
+    }
+
+    fn failed(&self, action: &str, error: &rusqlite::Error) -> KeysError {
+        explain(&self.file.path, action, error).into()
+    }
+}
+
+fn connect(path: &Path, create: OpenFlags, busy_timeout: Duration) -> Result<Connection, KeysError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+    // A path that begins with `file:` would be read as a URI.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let opened = Connection::open_with_flags(absolute, flags).and_then(|connection| {
+        connection.busy_timeout(busy_timeout)?;
+        Ok(connection)
+    });
+    opened.map_err(|error| explain(path, "open the database", &error).into())
+}
+
+fn create_table(connection: &Connection, path: &Path) -> Result<(), KeysError> {
+    connection.execute_batch(CREATE).map_err(|error| explain(path, "create the key table", &error).into())
+}
+
+fn check_key(key: &str) -> Result<(), KeysError> {
+    if key.is_empty() { Err(KeysError::InvalidArgument("a key cannot be empty".into())) } else { Ok(()) }
+}
+
+fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}

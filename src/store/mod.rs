@@ -1,0 +1,85 @@
+//! What touches a database: look at it, count it, search it, delete a batch from it.
+//!
+//! One folder an engine. A store takes `plan`'s predicates and renders them itself; it decides
+//! nothing, and it never meets `observe`.
+
+pub mod sqlite;
+
+use std::future::Future;
+use std::time::Duration;
+
+use crate::plan::{
+    BatchBound, Counts, Cutoff, Failure, Key, Rule, SkipReason, SpaceUsed, TableFacts, UnixTime,
+};
+
+/// One walk of the keys, or the rest of one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Leg {
+    /// Only keys behind this one.
+    pub after: Option<Key>,
+    /// Only keys up to this one.
+    pub until: Option<Key>,
+}
+
+/// What one step of a search read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The keys of the rows that may be deleted, ascending.
+    pub nominated: Vec<Key>,
+    /// The last key that was read; nothing when the leg is at its end.
+    pub read_to: Option<Key>,
+    /// How long a writer may have had to wait for us.
+    pub held: Duration,
+}
+
+/// What one batch did, once its COMMIT had succeeded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Batch {
+    /// The keys that are gone, ascending.
+    pub deleted: Vec<Key>,
+    /// Expired rows that are still there.
+    pub skipped: Vec<(Key, SkipReason)>,
+    /// How many of the nominated keys were looked at, from the first on.
+    pub looked_at: usize,
+    /// How long the write lock was held.
+    pub held: Duration,
+    /// How long we waited for it.
+    pub waited: Duration,
+}
+
+/// An engine at work on one database. Calls follow one another; a rest between them costs no thread.
+pub trait Store: Send {
+    /// What the schema says of each rule's table. It creates nothing beside the database.
+    fn inspect(&mut self, rules: &[Rule]) -> impl Future<Output = Result<Vec<TableFacts>, Failure>> + Send;
+
+    /// Read a bounded number of rows in ascending key order, outside the write lock.
+    fn search(
+        &mut self,
+        rule: &Rule,
+        cutoff: Cutoff,
+        leg: &Leg,
+    ) -> impl Future<Output = Result<Step, Failure>> + Send;
+
+    /// Select these keys again with every guard and delete them, in one transaction.
+    fn delete_batch(
+        &mut self,
+        rule: &Rule,
+        cutoff: Cutoff,
+        keys: &[Key],
+        bound: BatchBound,
+    ) -> impl Future<Output = Result<Batch, Failure>> + Send;
+
+    /// Count a table by state, in one pass.
+    fn count(&mut self, rule: &Rule, now: UnixTime) -> impl Future<Output = Result<Counts, Failure>> + Send;
+
+    /// What the database takes on disk.
+    fn space(&mut self) -> impl Future<Output = Result<SpaceUsed, Failure>> + Send;
+
+    /// The abandoned rows, oldest first, at most `most`, with the instant that each counts from.
+    fn abandoned(
+        &mut self,
+        rule: &Rule,
+        now: UnixTime,
+        most: usize,
+    ) -> impl Future<Output = Result<Vec<(Key, UnixTime)>, Failure>> + Send;
+}

@@ -1,0 +1,74 @@
+//! SQLite's errors in words for the person on call.
+
+use std::path::Path;
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::plan::{Failure, FailureKind};
+
+/// Whether another connection held the lock.
+pub(crate) fn is_busy(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Whether a constraint of the schema refused the statement.
+pub(super) fn is_constraint(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+}
+
+/// `action` completes the sentence "cannot …", for example `search table keys`.
+pub(crate) fn explain(path: &Path, action: &str, error: &Error) -> Failure {
+    let kind = kind_of(error);
+    let what = format!("cannot {action} in {}: {}", path.display(), one_line(error));
+    Failure::new(kind, what, remedy(kind))
+}
+
+fn kind_of(error: &Error) -> FailureKind {
+    let Some(code) = error.sqlite_error_code() else {
+        return FailureKind::Internal;
+    };
+    match code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => FailureKind::Busy,
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => FailureKind::Permission,
+        ErrorCode::NotADatabase => FailureKind::NotADatabase,
+        ErrorCode::DatabaseCorrupt => FailureKind::Corrupt,
+        ErrorCode::DiskFull => FailureKind::Full,
+        ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed => FailureKind::Io,
+        ErrorCode::OperationInterrupted => FailureKind::Interrupted,
+        // SQLITE_ERROR: a name that is not there, a function or collation that only the application has.
+        ErrorCode::Unknown | ErrorCode::SchemaChanged | ErrorCode::ConstraintViolation => FailureKind::Schema,
+        _ => FailureKind::Internal,
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What to do about a failure of this kind.
+pub(crate) fn remedy(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Missing => "correct `path`, or let the application create the file first",
+        FailureKind::Permission => {
+            "give keysweep's user read and write access to the file and to its folder (under systemd also ReadWritePaths=)"
+        }
+        FailureKind::Ownership => "share the folder with the application's group, or run as its user",
+        FailureKind::NotADatabase => "set `path` to an SQLite database",
+        FailureKind::Corrupt => {
+            "stop the application, run `sqlite3 FILE 'PRAGMA integrity_check'`, restore a backup if it complains"
+        }
+        FailureKind::Busy => {
+            "find what holds the lock (a long transaction, a backup), or raise `busy_timeout`; the next tick tries again"
+        }
+        FailureKind::Full => "free space on the file system: a DELETE needs room for its journal",
+        FailureKind::Io => "look at the kernel log and the disk; the next tick tries again",
+        FailureKind::Schema => "compare the config with the table, `keysweep check` helps",
+        FailureKind::Replaced => "nothing: the next tick opens the new file",
+        FailureKind::CommitUnknown => "nothing: the next tick looks again, and what is gone was due",
+        FailureKind::Invariant => {
+            "nothing was deleted; report this with the table's schema and config, then restart"
+        }
+        FailureKind::Interrupted => "start keysweep again: the next sweep goes on",
+        FailureKind::Internal => "report this; the next tick tries again",
+    }
+}

@@ -1,0 +1,105 @@
+//! What the schema says of a table.
+
+use rusqlite::Connection;
+
+use super::render::quoted;
+use crate::plan::{Column, Rule, TableFacts, TableKind};
+
+/// The schema as it was looked at; another version means that what was found may no longer hold.
+pub(crate) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA main.schema_version")?.query_row([], |row| row.get(0))
+}
+
+/// The facts of one rule's table.
+pub(super) fn table_facts(
+    connection: &Connection,
+    database: &str,
+    rule: &Rule,
+) -> rusqlite::Result<TableFacts> {
+    let table = rule.table.as_str();
+    let kind = kind(connection, table)?;
+    let is_table = kind == Some(TableKind::Table);
+    Ok(TableFacts {
+        database: database.into(),
+        kind,
+        columns: columns(connection, table)?,
+        unique: if is_table { unique_keys(connection, table)? } else { Vec::new() },
+        referenced_by: if is_table { referencing_tables(connection, table)? } else { Vec::new() },
+        delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
+        tables: names(
+            connection,
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND ?1 IS NOT NULL ORDER BY name LIMIT 20",
+            table,
+        )?,
+        rowid: rowid_alias(connection, table)?,
+    })
+}
+
+fn names(connection: &Connection, sql: &str, table: &str) -> rusqlite::Result<Vec<String>> {
+    connection.prepare(sql)?.query_map([table], |row| row.get(0))?.collect()
+}
+
+fn kind(connection: &Connection, table: &str) -> rusqlite::Result<Option<TableKind>> {
+    let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE BINARY";
+    let kinds = names(connection, sql, table)?;
+    Ok(kinds.first().map(|kind| match kind.as_str() {
+        "table" => TableKind::Table,
+        "view" => TableKind::View,
+        _ => TableKind::Virtual,
+    }))
+}
+
+fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Column>> {
+    let sql = "SELECT name, \"notnull\" FROM pragma_table_xinfo(?1)";
+    let column = |row: &rusqlite::Row<'_>| Ok(Column { name: row.get(0)?, not_null: row.get(1)? });
+    connection.prepare(sql)?.query_map([table], column)?.collect()
+}
+
+/// The primary key, then every unique index without a WHERE. An index on an expression has no
+/// column name, and counts for nothing.
+fn unique_keys(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Vec<String>>> {
+    let primary = "SELECT name FROM pragma_table_xinfo(?1) WHERE pk > 0 ORDER BY pk";
+    let mut keys = vec![names(connection, primary, table)?];
+    let indexes = "SELECT name FROM pragma_index_list(?1) WHERE \"unique\" = 1 AND partial = 0";
+    for index in names(connection, indexes, table)? {
+        let sql = "SELECT coalesce(name, '') FROM pragma_index_info(?1) ORDER BY seqno";
+        keys.push(names(connection, sql, &index)?);
+    }
+    keys.retain(|columns| !columns.is_empty());
+    Ok(keys)
+}
+
+fn referencing_tables(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT DISTINCT child.name FROM main.sqlite_schema AS child, pragma_foreign_key_list(child.name) AS key \
+               WHERE child.type = 'table' AND key.\"table\" = ?1 COLLATE NOCASE ORDER BY child.name";
+    names(connection, sql, table)
+}
+
+/// The engine says whether a DELETE would run a program beside it; only then are the triggers named.
+fn delete_triggers(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE ORDER BY name";
+    let triggers = names(connection, sql, table)?;
+    if triggers.is_empty() {
+        return Ok(triggers);
+    }
+    let explain = format!("EXPLAIN DELETE FROM main.{}", quoted(table));
+    // A trigger that needs a function of the application cannot even be prepared here.
+    let Ok(mut statement) = connection.prepare(&explain) else {
+        return Ok(triggers);
+    };
+    let opcodes: Vec<String> = statement.query_map([], |row| row.get("opcode"))?.collect::<Result<_, _>>()?;
+    Ok(if opcodes.iter().any(|opcode| opcode == "Program") { triggers } else { Vec::new() })
+}
+
+/// The name by which a row's number can be asked for: none in a table without one, or where
+/// columns of the application took all three names.
+fn rowid_alias(connection: &Connection, table: &str) -> rusqlite::Result<Option<String>> {
+    let sql =
+        "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE BINARY AND wr = 0";
+    if names(connection, sql, table)?.is_empty() {
+        return Ok(None);
+    }
+    let taken = columns(connection, table)?;
+    let free = |alias: &&str| !taken.iter().any(|column| column.name.eq_ignore_ascii_case(alias));
+    Ok(["rowid", "_rowid_", "oid"].into_iter().find(free).map(String::from))
+}

@@ -1,0 +1,164 @@
+//! One tick of one database: the clock once, facts, findings, the tables in turn, a report each.
+//!
+//! The worker of the daemon and the command `sweep` call the same function.
+
+mod sweep;
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::plan::{
+    DatabaseName, Event, Failure, FailureKind, Finding, HoldReason, Key, Limit, Pace, Report, Rule, Severity,
+    Share, Stop, TableFacts, TableLabel, UnixTime, table_findings,
+};
+use crate::store::Store;
+use sweep::{Sweep, Turn};
+
+/// What a tick is told. It reads no clock of its own but the monotonic one.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// The database.
+    pub database: &'a DatabaseName,
+    /// The one clock reading.
+    pub now: UnixTime,
+    /// The longest that the tick may work; nothing is no bound.
+    pub budget: Option<Duration>,
+    /// `false`: nothing is deleted.
+    pub enabled: bool,
+    /// Whether rows are deleted, or only named.
+    pub mode: Mode,
+    /// Ends the tick between two batches.
+    pub stop: &'a CancellationToken,
+}
+
+/// What a sweep does with the rows that it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It deletes them.
+    Delete,
+    /// It tells of them, and takes no write lock.
+    DryRun,
+}
+
+/// What a table's next sweep should know of the last one.
+#[derive(Debug, Clone)]
+pub struct TableMemory {
+    rule: Rule,
+    /// Where a bound cut the last walk.
+    position: Option<Key>,
+    pace: Pace,
+    /// Until a restart.
+    invariant: Option<Failure>,
+}
+
+impl TableMemory {
+    /// A table that was never swept.
+    #[must_use]
+    pub fn new(rule: Rule, batch: Limit, share: Share) -> Self {
+        Self { rule, position: None, pace: Pace::new(batch, share), invariant: None }
+    }
+
+    /// The table's label.
+    #[must_use]
+    pub fn label(&self) -> &TableLabel {
+        &self.rule.label
+    }
+}
+
+/// Run one tick, and tell of everything as it happens. Gives the report of each table, in their order.
+pub async fn tick<S: Store>(
+    order: &Order<'_>,
+    store: &mut S,
+    tables: &mut [TableMemory],
+    tell: &(dyn Fn(&Event) + Sync),
+) -> Vec<Report> {
+    let begun = Instant::now();
+    let mut sweeps: Vec<Sweep<'_>> = tables.iter_mut().map(|table| Sweep::new(order, table)).collect();
+    if order.enabled || order.mode == Mode::DryRun {
+        match store.inspect(&sweeps.iter().map(|sweep| sweep.rule().clone()).collect::<Vec<_>>()).await {
+            Ok(facts) => hold(&mut sweeps, &facts, tell),
+            Err(failure) => sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
+        }
+        take_turns(order, begun, store, &mut sweeps, tell).await;
+    } else {
+        sweeps.iter_mut().for_each(|sweep| sweep.end(Stop::Disabled, tell));
+    }
+    let reports: Vec<Report> = sweeps.into_iter().map(Sweep::into_report).collect();
+    let failed = failed_as_a_whole(&reports);
+    tell(&Event::Ticked { database: order.database.clone(), failed });
+    reports
+}
+
+/// Keep every table still of which a finding is severe.
+fn hold(sweeps: &mut [Sweep<'_>], facts: &[TableFacts], tell: &(dyn Fn(&Event) + Sync)) {
+    for (sweep, facts) in sweeps.iter_mut().zip(facts) {
+        let findings = table_findings(sweep.rule(), facts);
+        if let Some((reason, finding)) = findings.iter().find_map(severe) {
+            sweep.hold(reason, finding.failure(), tell);
+        } else if let Some(failure) = sweep.invariant() {
+            sweep.hold(HoldReason::Invariant, failure, tell);
+        }
+    }
+}
+
+fn severe(finding: &Finding) -> Option<(HoldReason, &Finding)> {
+    match finding.severity {
+        Severity::Hold(reason) => Some((reason, finding)),
+        Severity::Advice => None,
+    }
+}
+
+/// One step of each table's sweep after the other, with a rest after each that held a lock.
+async fn take_turns<S: Store>(
+    order: &Order<'_>,
+    begun: Instant,
+    store: &mut S,
+    sweeps: &mut [Sweep<'_>],
+    tell: &(dyn Fn(&Event) + Sync),
+) {
+    let deadline = order.budget.and_then(|budget| begun.checked_add(budget));
+    while sweeps.iter().any(Sweep::is_running) {
+        for sweep in sweeps.iter_mut().filter(|sweep| sweep.is_running()) {
+            if order.stop.is_cancelled() {
+                sweep.end(Stop::Shutdown, tell);
+            } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                sweep.end(Stop::Budget, tell);
+            } else {
+                match sweep.turn(store, tell).await {
+                    Turn::Rest(length) => rest(length, deadline, order.stop).await,
+                    Turn::Ended => {}
+                }
+            }
+        }
+    }
+}
+
+async fn rest(length: Duration, deadline: Option<Instant>, stop: &CancellationToken) {
+    let until = Instant::now() + length;
+    let until = deadline.map_or(until, |deadline| deadline.min(until));
+    tokio::select! {
+        () = tokio::time::sleep_until(until) => {}
+        () = stop.cancelled() => {}
+    }
+}
+
+/// The database is down when no table could be worked on for a reason that a caller cannot have wanted.
+fn failed_as_a_whole(reports: &[Report]) -> Option<Failure> {
+    let is_down = |report: &Report| match report.stop {
+        Stop::Failed => true,
+        Stop::Held => matches!(report.held, Some(HoldReason::Schema | HoldReason::Ownership)),
+        _ => false,
+    };
+    if reports.iter().all(is_down) { reports.iter().find_map(|report| report.error.clone()) } else { None }
+}
+
+/// What a failure makes of a sweep.
+fn stop_of(failure: &Failure) -> (Stop, Option<HoldReason>) {
+    match (failure.kind(), HoldReason::of(failure.kind())) {
+        (FailureKind::Interrupted, _) => (Stop::Shutdown, None),
+        (_, Some(reason)) => (Stop::Held, Some(reason)),
+        (_, None) => (Stop::Failed, None),
+    }
+}
