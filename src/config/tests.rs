@@ -50,9 +50,8 @@ fn the_documented_file_shows_every_key() {
         .filter_map(|line| line.trim_start_matches("# ").split_once(" = "))
         .map(|(key, _)| key)
         .collect();
-    let tables = ["table"];
     for key in [known::HTTP, known::DATABASE, known::TABLE].concat() {
-        assert!(shown.contains(key) || tables.contains(&key), "`{key}` is not shown");
+        assert!(shown.contains(key), "`{key}` is not shown");
     }
     for key in [known::STATE, known::CLOCK, known::ABANDONED].concat() {
         assert!(EXAMPLE.contains(&format!("{key} = ")), "`{key}` is not shown");
@@ -461,6 +460,17 @@ fn a_variable_that_cannot_be_meant_is_refused_by_its_name() {
         assert!(shown.starts_with(&format!("environment variable {name}: ")), "{name}: {shown}");
         assert!(shown.contains(telling) && shown.lines().count() == 1, "{name}: {shown}");
     }
+}
+
+#[test]
+fn a_wrong_variable_is_named_also_where_the_file_sets_the_key() {
+    let file = format!("[defaults]\nbatch = 5\n{MINIMAL}");
+    let shown = with_variables(&file, &[("KEYSWEEP__DEFAULTS__BATCH", "101")]).unwrap_err().to_string();
+    assert_eq!(
+        shown,
+        "environment variable KEYSWEEP__DEFAULTS__BATCH: defaults.batch: \
+         expected an integer from 1 to 100, found the integer 101"
+    );
 }
 
 #[test]
