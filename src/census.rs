@@ -1,8 +1,6 @@
 //! The counts by state, apart from the sweep: on their own interval, on their own read-only connection.
 
-use crate::plan::{
-    DatabaseName, Event, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, UnixTime, table_findings,
-};
+use crate::plan::{DatabaseName, Event, Failure, FailureKind, Rule, UnixTime, schema_failure};
 use crate::store::Store;
 
 /// Count every table of a database once and tell of each. Gives the failure, when it failed as a whole.
@@ -17,7 +15,7 @@ pub async fn census<S: Store>(
     match store.inspect(rules).await {
         Ok(facts) => {
             for (rule, facts) in rules.iter().zip(&facts) {
-                let counts = match uncountable(rule, facts) {
+                let counts = match schema_failure(rule, facts) {
                     Some(failure) => Err(failure),
                     None => store.count(rule, now).await,
                 };
@@ -43,11 +41,4 @@ pub async fn census<S: Store>(
     let failed = space.as_ref().err().cloned();
     tell(&Event::CensusTaken { database: database.clone(), at: now, space });
     failed
-}
-
-/// A table is counted unless it is not as configured: references hold its deletes, not its counts.
-fn uncountable(rule: &Rule, facts: &TableFacts) -> Option<Failure> {
-    let findings = table_findings(rule, facts);
-    let schema = findings.iter().find(|finding| finding.severity == Severity::Hold(HoldReason::Schema));
-    schema.map(|finding| finding.failure())
 }

@@ -8,7 +8,7 @@ use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::clock;
 use crate::config::{Database, Settings};
-use crate::plan::{Failure, Key, Severity, TableLabel, UnixTime, table_findings};
+use crate::plan::{Failure, Key, TableLabel, UnixTime, schema_failure};
 use crate::store::Store;
 use crate::store::sqlite::Access;
 
@@ -47,9 +47,8 @@ async fn abandoned(database: &Database, most: usize) -> Result<Vec<Row>, Failure
     let facts = store.inspect(&database.rules).await?;
     let mut found = Vec::new();
     for (rule, facts) in database.rules.iter().zip(&facts) {
-        let severe = |finding: &crate::plan::Finding| finding.severity == Severity::Hold(crate::plan::HoldReason::Schema);
-        if let Some(finding) = table_findings(rule, facts).iter().find(|finding| severe(finding)) {
-            return Err(finding.failure());
+        if let Some(failure) = schema_failure(rule, facts) {
+            return Err(failure);
         }
         let rows = store.abandoned(rule, clock::now(), most).await?;
         found.extend(rows.into_iter().map(|(key, since)| (rule.label.clone(), key, since)));

@@ -146,6 +146,14 @@ pub fn table_findings(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
     findings
 }
 
+/// Why the table cannot even be counted: it is not as configured. References hold deletes, not counts.
+#[must_use]
+pub fn schema_failure(rule: &Rule, facts: &TableFacts) -> Option<Failure> {
+    let findings = table_findings(rule, facts);
+    let schema = findings.iter().find(|finding| finding.severity == Severity::Hold(HoldReason::Schema));
+    schema.map(Finding::failure)
+}
+
 /// A misspelt column must be caught here: in SQL it could turn into a text that equals every row.
 fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
     let mut used = vec![&rule.key, &rule.done.column, &rule.pending.column, rule.clock.column()];

@@ -1,0 +1,209 @@
+//! `check`: what a careful colleague would look at before letting a deleter near a database.
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::print::Printer;
+use super::sweep::store;
+use super::{Exit, Outcome, chosen, runtime};
+use crate::clock;
+use crate::config::{Database, Settings};
+use crate::plan::{
+    Counts, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, UnixTime, schema_failure,
+    table_findings,
+};
+use crate::store::Store;
+use crate::store::sqlite::{Access, Sqlite};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only this database
+    #[arg(long)]
+    database: Option<String>,
+}
+
+/// One line of the answer.
+struct Line {
+    table: Option<String>,
+    verdict: Verdict,
+    what: String,
+    remedy: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Verdict {
+    Fine,
+    Advice,
+    Hold(HoldReason),
+    Down(FailureKind),
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fine => "ok",
+            Self::Advice => "advice",
+            Self::Hold(_) => "hold",
+            Self::Down(_) => "down",
+        }
+    }
+
+    fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Fine | Self::Advice => None,
+            Self::Hold(reason) => Some(reason.name()),
+            Self::Down(kind) => Some(kind.name()),
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Fine | Self::Advice => Outcome::Yes,
+            Self::Down(FailureKind::Busy | FailureKind::Io | FailureKind::Corrupt | FailureKind::Full) => {
+                Outcome::Unknown
+            }
+            Self::Hold(_) | Self::Down(_) => Outcome::No,
+        }
+    }
+}
+
+impl Line {
+    fn fine(table: Option<&Rule>, what: String) -> Self {
+        Self { table: table.map(|rule| rule.label.to_string()), verdict: Verdict::Fine, what, remedy: None }
+    }
+
+    fn failure(table: Option<&Rule>, failure: &Failure) -> Self {
+        let verdict = HoldReason::of(failure.kind()).map_or(Verdict::Down(failure.kind()), Verdict::Hold);
+        let table = table.map(|rule| rule.label.to_string());
+        Self { table, verdict, what: failure.what().into(), remedy: Some(failure.remedy().into()) }
+    }
+}
+
+pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
+    let databases = chosen(settings, args.database.as_deref())?;
+    let mut outcome = Outcome::Yes;
+    runtime()?.block_on(async {
+        for database in &databases {
+            let lines = look(database, clock::now()).await;
+            outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
+            print(database, &lines, printer)?;
+        }
+        Ok(outcome)
+    })
+}
+
+async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
+    let mut lines = vec![Line::fine(None, configured(database))];
+    // As a sweep would be admitted, though it only reads: a file that could not be swept is a fault.
+    let mut swept = store(database, Access::Write, &CancellationToken::new());
+    let facts = match swept.inspect(&database.rules).await {
+        Ok(facts) => facts,
+        Err(failure) => {
+            lines.push(Line::failure(None, &failure));
+            return lines;
+        }
+    };
+    drop(swept);
+    let mut reader = store(database, Access::Read, &CancellationToken::new());
+    if let Err(failure) = reader.inspect(&database.rules).await {
+        lines.push(Line::failure(None, &failure));
+    }
+    for (rule, facts) in database.rules.iter().zip(&facts) {
+        lines.extend(look_at_table(rule, facts, now, &mut reader).await);
+    }
+    lines
+}
+
+fn configured(database: &Database) -> String {
+    let when = match &database.timing {
+        crate::config::Timing::Every(every) => format!("every {every:?}"),
+        crate::config::Timing::Cron(schedule) => format!("on schedule `{}` (UTC)", schedule.text()),
+    };
+    let off = if database.enabled { "" } else { "; deleting is off (enabled = false)" };
+    format!(
+        "{}: swept {when}, batches of up to {} rows, locked at most {} of the time{off}",
+        database.path.display(),
+        database.batch,
+        database.share.get()
+    )
+}
+
+async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &mut Sqlite) -> Vec<Line> {
+    let clock = &rule.clock;
+    let cutoff = clock.cutoff(now);
+    let kind = if clock.is_expiry() { "expires" } else { "since" };
+    let what = format!(
+        "retention {:?} past {kind} column `{}` ({}): the cutoff is {cutoff} now",
+        clock.retention(),
+        clock.column(),
+        clock.unit().name()
+    );
+    let mut lines = vec![Line::fine(Some(rule), what)];
+    for finding in table_findings(rule, facts) {
+        let verdict = match finding.severity {
+            Severity::Hold(reason) => Verdict::Hold(reason),
+            Severity::Advice => Verdict::Advice,
+        };
+        let (what, remedy) = (finding.what, Some(finding.remedy));
+        lines.push(Line { table: Some(rule.label.to_string()), verdict, what, remedy });
+    }
+    if schema_failure(rule, facts).is_none() {
+        match reader.count(rule, now).await {
+            Ok(counts) => lines.extend(counted(rule, &counts)),
+            Err(failure) => lines.push(Line::failure(Some(rule), &failure)),
+        }
+    }
+    lines
+}
+
+fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
+    let Counts { pending, done, unknown, expired, unreadable, .. } = counts;
+    let what = format!("{pending} pending, {done} done ({expired} expired), {unknown} unknown");
+    let mut lines = vec![Line::fine(Some(rule), what)];
+    let mut advise = |what: String, remedy: &str| {
+        let table = Some(rule.label.to_string());
+        lines.push(Line { table, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) });
+    };
+    if *unknown > 0 {
+        advise(
+            format!("{unknown} rows are in a state that neither `done` nor `pending` names"),
+            "they are never deleted; if they are finished, add their value to `done`",
+        );
+    }
+    if *unreadable > 0 {
+        advise(
+            format!("the clock column of {unreadable} rows cannot be read as {}", rule.clock.unit().name()),
+            "they never expire; check `unit`, and whether the application writes NULL or text there",
+        );
+    }
+    let abandoned = counts.abandoned.as_ref().map_or(0, |abandoned| abandoned.older_than[0]);
+    if abandoned > 0 {
+        advise(
+            format!("{abandoned} pending rows are abandoned"),
+            "keysweep never deletes them; `keysweep pending` lists them for whoever must settle them",
+        );
+    }
+    lines
+}
+
+fn print(database: &Database, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
+    for Line { table, verdict, what, remedy } in lines {
+        if printer.is_json() {
+            printer.line(json!({
+                "database": database.name.as_str(),
+                "table": table,
+                "severity": verdict.name(),
+                "reason": verdict.reason(),
+                "what": what,
+                "remedy": remedy,
+            }))?;
+        } else {
+            let place = table.as_ref().map_or(String::new(), |table| format!("/{table}"));
+            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database.name))?;
+            if let Some(remedy) = remedy {
+                printer.line(format_args!("       -> {remedy}"))?;
+            }
+        }
+    }
+    Ok(())
+}

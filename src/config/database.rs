@@ -1,0 +1,114 @@
+//! The sections of the file -> settings.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::reader::Section;
+use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, LISTEN, SHARE};
+use super::{Database, Settings, Timing, decode, known, table};
+use crate::plan::{DatabaseName, Limit, Share};
+
+/// The whole config. Nothing, or less than there is, where a problem was reported.
+pub(super) fn settings(top: &Section<'_>) -> Option<Settings> {
+    let listen = top.section("http", known::HTTP).and_then(|http| http.read("listen", decode::address));
+    let defaults = top.section("defaults", known::DEFAULTS);
+    let defaults = defaults.map(|section| Options::read(&section)).unwrap_or_default();
+    let sections = top.sections("database", "[[database]]", known::DATABASE);
+    if !top.has("database") {
+        top.refuse("database", "at least one [[database]] with a name and a path must be set");
+    }
+    let mut seen = Seen::default();
+    let databases = sections.iter().filter_map(|section| database(section, &defaults, &mut seen)).collect();
+    Some(Settings { listen: listen.unwrap_or(Some(LISTEN)), databases })
+}
+
+fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Option<Database> {
+    let name = section.require("name", decode::database_name);
+    let path = section.require("path", decode::path);
+    seen.check(section, name.as_ref(), path.as_ref());
+    let options = Options::read(section).or(defaults);
+    let rules = table::rules(section, options.retention);
+    Some(Database {
+        name: name?,
+        path: path?,
+        timing: options.timing.unwrap_or(Timing::Every(EVERY)),
+        budget: options.budget,
+        batch: options.batch.unwrap_or(BATCH),
+        share: options.share.unwrap_or(SHARE),
+        busy_timeout: options.busy_timeout.unwrap_or(BUSY_TIMEOUT),
+        census: options.census.unwrap_or(CENSUS),
+        enabled: options.enabled.unwrap_or(true),
+        rules,
+    })
+}
+
+/// Names and paths that earlier databases took.
+#[derive(Default)]
+struct Seen {
+    names: Vec<DatabaseName>,
+    paths: Vec<PathBuf>,
+}
+
+impl Seen {
+    fn check(&mut self, section: &Section<'_>, name: Option<&DatabaseName>, path: Option<&PathBuf>) {
+        if name.is_some_and(|name| self.names.contains(name)) {
+            section.refuse("name", "another database has this name: names must be unique");
+        }
+        // Two workers on one file would break its pace and count its rows twice.
+        if path.is_some_and(|path| self.paths.contains(path)) {
+            section.refuse("path", "another database has this path: add a [[database.table]] there instead");
+        }
+        self.names.extend(name.cloned());
+        self.paths.extend(path.cloned());
+    }
+}
+
+/// What both `[defaults]` and a database may set.
+#[derive(Default)]
+struct Options {
+    timing: Option<Timing>,
+    budget: Option<Duration>,
+    batch: Option<Limit>,
+    share: Option<Share>,
+    busy_timeout: Option<Duration>,
+    census: Option<Duration>,
+    enabled: Option<bool>,
+    retention: Option<Duration>,
+}
+
+impl Options {
+    fn read(section: &Section<'_>) -> Self {
+        Self {
+            timing: timing(section),
+            budget: section.read("budget", decode::some_time),
+            batch: section.read("batch", decode::limit),
+            share: section.read("share", decode::share),
+            busy_timeout: section.read("busy_timeout", decode::duration),
+            census: section.read("census", decode::some_time),
+            enabled: section.read("enabled", decode::flag),
+            retention: section.read("retention", decode::duration),
+        }
+    }
+
+    fn or(self, defaults: &Self) -> Self {
+        Self {
+            timing: self.timing.or_else(|| defaults.timing.clone()),
+            budget: self.budget.or(defaults.budget),
+            batch: self.batch.or(defaults.batch),
+            share: self.share.or(defaults.share),
+            busy_timeout: self.busy_timeout.or(defaults.busy_timeout),
+            census: self.census.or(defaults.census),
+            enabled: self.enabled.or(defaults.enabled),
+            retention: self.retention.or(defaults.retention),
+        }
+    }
+}
+
+fn timing(section: &Section<'_>) -> Option<Timing> {
+    let schedule = section.read("schedule", decode::schedule).map(Timing::Cron);
+    let every = section.read("every", decode::interval).map(Timing::Every);
+    if section.has("schedule") && section.has("every") {
+        section.refuse("every", "expected `schedule` or `every`, found both");
+    }
+    schedule.or(every)
+}

@@ -1,0 +1,158 @@
+//! `[[database.table]]` -> rules. What is left out is as in the key table.
+
+use std::time::Duration;
+
+use config::Value;
+
+use super::reader::Section;
+use super::{decode, known};
+use crate::plan::{Abandoned, Clock, Identifier, Rule, StateTest, TableLabel, Unit};
+
+/// The rules of a database, whose tables inherit this retention.
+pub(super) fn rules(database: &Section<'_>, inherited: Option<Duration>) -> Vec<Rule> {
+    if !database.has("table") {
+        return vec![Rule::key_table(inherited.unwrap_or_default())];
+    }
+    let sections = database.sections("table", "[[database.table]]", known::TABLE);
+    let mut seen = Vec::new();
+    sections.iter().filter_map(|section| rule(section, inherited, &mut seen)).collect()
+}
+
+fn rule(section: &Section<'_>, inherited: Option<Duration>, seen: &mut Vec<TableLabel>) -> Option<Rule> {
+    let standard = Rule::key_table(Duration::ZERO);
+    let table = read_or(section, "table", decode::table, &standard.table);
+    let label = label(section, table.as_ref(), seen);
+    let key = read_or(section, "key", decode::key, &standard.key);
+    let done = state(section, "done", &standard.done);
+    let pending = state(section, "pending", &standard.pending);
+    if let (Some(done), Some(pending)) = (&done, &pending) {
+        refuse_overlap(section, done, pending);
+    }
+    let clock = clock(section, inherited, &standard.clock);
+    let abandoned = abandoned(section, clock.as_ref());
+    Some(Rule {
+        label: label?,
+        table: table?,
+        key: key?,
+        done: done?,
+        pending: pending?,
+        clock: clock?,
+        abandoned: abandoned?,
+    })
+}
+
+/// The default where the key is absent; nothing where its value is wrong.
+fn read_or<T: Clone>(
+    section: &Section<'_>,
+    key: &str,
+    decode: impl Fn(&Value) -> Result<T, String>,
+    default: &T,
+) -> Option<T> {
+    if section.has(key) { section.read(key, decode) } else { Some(default.clone()) }
+}
+
+fn label(
+    section: &Section<'_>,
+    table: Option<&Identifier>,
+    seen: &mut Vec<TableLabel>,
+) -> Option<TableLabel> {
+    let label = if section.has("name") {
+        section.read("name", decode::label)?
+    } else {
+        TableLabel::new(table?.as_str()).ok()?
+    };
+    if seen.contains(&label) {
+        section.refuse("name", format!("another rule has the name `{label}`: set a `name` of its own"));
+    }
+    seen.push(label.clone());
+    Some(label)
+}
+
+fn state(section: &Section<'_>, key: &str, standard: &StateTest) -> Option<StateTest> {
+    if !section.has(key) {
+        return Some(standard.clone());
+    }
+    let node = section.get(key)?;
+    if let Some(form) = later_form(node.value) {
+        section.refuse(key, format!("{form} {}: expected {{ column, in }}", known::LATER_WORDS));
+        return None;
+    }
+    let test = section.section(key, known::STATE)?;
+    let column = test.require("column", decode::column);
+    // A test by NULL is a form of a later version, and that was said: `in` is not missing beside it.
+    let values = if test.has("is") { None } else { test.require_list("in", decode::literal) };
+    Some(StateTest { column: column?, values: values? })
+}
+
+fn later_form(value: &Value) -> Option<&'static str> {
+    match &value.kind {
+        config::ValueKind::Array(_) => Some("a list of tests"),
+        config::ValueKind::String(text) if text == "every-row" => Some("`every-row`"),
+        _ => None,
+    }
+}
+
+/// A row whose value means both is pending, so that half of the rule would never be true.
+fn refuse_overlap(section: &Section<'_>, done: &StateTest, pending: &StateTest) {
+    // SQLite takes `Status` and `status` for one column.
+    if !done.column.as_str().eq_ignore_ascii_case(pending.column.as_str()) {
+        return;
+    }
+    let (key, given, other) =
+        if section.has("pending") { ("pending", pending, done) } else { ("done", done, pending) };
+    let elements = section.get(key).and_then(|node| node.child("in")?.elements()).unwrap_or_default();
+    for (node, _) in elements.iter().zip(&given.values).filter(|(_, value)| other.values.contains(value)) {
+        section.reader.refuse(node, "this value is in both `done` and `pending`: a row is one or the other");
+    }
+}
+
+fn clock(section: &Section<'_>, inherited: Option<Duration>, standard: &Clock) -> Option<Clock> {
+    if section.has("expires") && section.has("since") {
+        section.refuse("since", "expected `expires` or `since`, found both");
+        return None;
+    }
+    let retention = read_or(section, "retention", |value| decode::duration(value).map(Some), &inherited);
+    if section.has("since") {
+        let (column, unit) = instant(&section.section("since", known::CLOCK)?)?;
+        return since(section, column, unit, retention?);
+    }
+    let (column, unit) = if section.has("expires") {
+        instant(&section.section("expires", known::CLOCK)?)?
+    } else {
+        (standard.column().clone(), standard.unit())
+    };
+    Some(Clock::expires(column, unit, retention?.unwrap_or_default()))
+}
+
+fn since(
+    section: &Section<'_>,
+    column: Identifier,
+    unit: Unit,
+    retention: Option<Duration>,
+) -> Option<Clock> {
+    let clock = Clock::since(column, unit, retention.unwrap_or_default());
+    let place = if section.has("retention") { "retention" } else { "since" };
+    clock
+        .map_err(|error| section.refuse(place, format!("{error}: here, in the database or in [defaults]")))
+        .ok()
+}
+
+fn instant(section: &Section<'_>) -> Option<(Identifier, Unit)> {
+    let column = section.require("column", decode::column);
+    let unit = section.require("unit", decode::unit);
+    Some((column?, unit?))
+}
+
+/// The outer option: whether it could be read; the inner: whether a column tells.
+fn abandoned(section: &Section<'_>, clock: Option<&Clock>) -> Option<Option<Abandoned>> {
+    if section.has("abandoned") {
+        let section = section.section("abandoned", known::ABANDONED)?;
+        let instant = instant(&section);
+        let after = section.require("after", decode::duration)?;
+        let (column, unit) = instant?;
+        return Some(Some(Abandoned { column, unit, after }));
+    }
+    let clock = clock?;
+    let at_once = || Abandoned { column: clock.column().clone(), unit: clock.unit(), after: Duration::ZERO };
+    Some(clock.is_expiry().then(at_once))
+}

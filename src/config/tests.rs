@@ -1,0 +1,497 @@
+//! What a config may say, and what is answered where it may not.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::*;
+use crate::plan::{Limit, Literal, Rule};
+
+const SECOND: Duration = Duration::from_secs(1);
+const EXAMPLE: &str = include_str!("../../config/keysweep.toml");
+const MINIMAL: &str = "[[database]]\nname = \"payments\"\npath = \"/var/lib/payments/app.db\"\n";
+
+fn read(file: &str) -> Result<Settings, ConfigError> {
+    parse("k.toml", file.as_bytes(), [])
+}
+
+fn with_variables(file: &str, variables: &[(&str, &str)]) -> Result<Settings, ConfigError> {
+    let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    parse("k.toml", file.as_bytes(), variables)
+}
+
+/// The one database of this file, whose first three lines are there already.
+fn database(rest: &str) -> Database {
+    let mut settings = read(&format!("{MINIMAL}{rest}")).unwrap();
+    assert_eq!(settings.databases.len(), 1);
+    settings.databases.remove(0)
+}
+
+fn rule(rest: &str) -> Rule {
+    database(&format!("[[database.table]]\n{rest}")).rules.remove(0)
+}
+
+/// One problem and no other, at this start of its line, with these words.
+fn refused(file: &str, start: &str, telling: &str) {
+    let shown = read(file).unwrap_err().to_string();
+    assert!(shown.starts_with(&format!("k.toml:{start}")), "expected {start}, got {shown}");
+    assert!(shown.contains(telling), "expected {telling:?}, got {shown}");
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+}
+
+#[test]
+fn the_documented_file_says_the_defaults() {
+    assert_eq!(read(EXAMPLE).unwrap(), read(MINIMAL).unwrap());
+}
+
+#[test]
+fn the_documented_file_shows_every_key() {
+    let shown: HashSet<&str> = EXAMPLE
+        .lines()
+        .filter_map(|line| line.trim_start_matches("# ").split_once(" = "))
+        .map(|(key, _)| key)
+        .collect();
+    for key in [known::HTTP, known::DATABASE, known::TABLE].concat() {
+        assert!(shown.contains(key), "`{key}` is not shown");
+    }
+    for key in [known::STATE, known::CLOCK, known::ABANDONED].concat() {
+        assert!(EXAMPLE.contains(&format!("{key} = ")), "`{key}` is not shown");
+    }
+}
+
+#[test]
+fn the_values_that_the_documented_file_only_mentions_are_values() {
+    let start = |line: &str, key: &str| line.starts_with(&format!("# {key} = "));
+    let uncommented: Vec<&str> = EXAMPLE
+        .lines()
+        .filter(|line| !line.starts_with("every") && !line.starts_with("expires"))
+        .map(|line| {
+            let known = [known::DATABASE, known::TABLE].concat();
+            if known.iter().any(|key| start(line, key)) { &line[2..] } else { line }
+        })
+        .collect();
+    let settings = read(&uncommented.join("\n")).unwrap();
+    assert_eq!(settings.databases[0].timing, Timing::Every(45 * SECOND));
+    assert_eq!(settings.databases[0].budget, Some(20 * SECOND));
+    assert!(!settings.databases[0].rules[0].clock.is_expiry());
+}
+
+#[test]
+fn a_name_and_a_path_are_enough() {
+    let settings = read(MINIMAL).unwrap();
+    assert_eq!(settings.listen, Some("127.0.0.1:9925".parse().unwrap()));
+    let database = &settings.databases[0];
+    assert_eq!(database.name.as_str(), "payments");
+    assert_eq!(database.path, Path::new("/var/lib/payments/app.db"));
+    assert_eq!(database.timing, Timing::Every(30 * SECOND));
+    assert_eq!((database.budget, database.batch, database.enabled), (None, Limit::MAX, true));
+    assert_eq!(database.share.get(), 0.25);
+    assert_eq!((database.busy_timeout, database.census), (2 * SECOND, 60 * SECOND));
+    assert_eq!(database.rules, [Rule::key_table(Duration::ZERO)]);
+}
+
+#[test]
+fn a_database_wins_over_the_defaults() {
+    let file = "[defaults]\nschedule = \"* * * * *\"\nbatch = 7\nshare = 1\nenabled = false\n\
+                retention = \"1h\"\n[[database]]\nname = \"a\"\npath = \"/a\"\n[[database]]\nname = \"b\"\n\
+                path = \"/b\"\nevery = \"100ms\"\nbatch = 8\nenabled = true\nretention = \"2h\"\n";
+    let [a, b] = <[Database; 2]>::try_from(read(file).unwrap().databases).unwrap();
+    assert_eq!(a.timing, Timing::Cron(Schedule::parse("0 * * * * *").unwrap()));
+    assert_eq!(b.timing, Timing::Every(Duration::from_millis(100)));
+    assert_eq!((a.batch.rows(), b.batch.rows()), (7, 8));
+    assert_eq!((a.enabled, b.enabled), (false, true));
+    assert_eq!((a.share.get(), b.share.get()), (1.0, 1.0));
+    assert_eq!(a.rules, [Rule::key_table(3600 * SECOND)]);
+    assert_eq!(b.rules, [Rule::key_table(7200 * SECOND)]);
+}
+
+#[test]
+fn a_duration_is_one_whole_number_and_one_unit() {
+    let day = 86_400 * SECOND;
+    for (text, length) in [
+        ("0s", Duration::ZERO),
+        ("500ms", SECOND / 2),
+        ("15m", 900 * SECOND),
+        ("7d", 7 * day),
+        ("99999d", 99_999 * day),
+    ] {
+        assert_eq!(database(&format!("busy_timeout = \"{text}\"\n")).busy_timeout, length);
+    }
+    for wrong in ["", "30", "s", "1h30m", "-5s", "+5s", "1.5h", "5 s", " 5s", "5S", "5w", "1_0s", "٥s"] {
+        let telling = "expected a duration: text of one whole number and one unit";
+        refused(&format!("{MINIMAL}census = \"{wrong}\"\n"), "4:10: database[0].census: ", telling);
+    }
+    for wrong in ["18446744073709551615d", "99999999999999999999ms"] {
+        refused(&format!("{MINIMAL}census = \"{wrong}\"\n"), "4:10: ", "expected a shorter duration");
+    }
+}
+
+#[test]
+fn nothing_but_an_integer_from_1_to_100_is_a_limit() {
+    for wrong in
+        ["true", "\"10\"", "10.5", "10.0", "-1", "0", "101", "[10]", "9223372036854775808", "07:32:00"]
+    {
+        let file = format!("{MINIMAL}batch = {wrong}\n");
+        refused(&file, "4:9: database[0].batch: ", "expected an integer from 1 to 100, found ");
+    }
+}
+
+#[test]
+fn nothing_but_true_and_false_is_a_switch() {
+    for wrong in ["0", "1", "\"true\"", "\"no\"", "1.0"] {
+        refused(
+            &format!("{MINIMAL}enabled = {wrong}\n"),
+            "4:11: database[0].enabled: ",
+            "expected true or false",
+        );
+    }
+}
+
+#[test]
+fn a_share_is_a_number_above_0_and_at_most_1() {
+    for wrong in ["nan", "inf", "-inf", "0", "0.0", "1.01", "2", "true", "\"0.5\"", "1e999"] {
+        let telling = "expected a number above 0 and at most 1, found ";
+        refused(&format!("{MINIMAL}share = {wrong}\n"), "4:9: database[0].share: ", telling);
+    }
+}
+
+#[test]
+fn a_table_of_another_shape_needs_only_what_differs() {
+    let rule = rule(
+        "table = \"inbox\"\nname = \"inbox-old\"\nkey = [\"Message Id\"]\n\
+         done = { column = \"state\", in = [2, \"ok\"] }\npending = { column = \"state\", in = [1] }\n\
+         since = { column = \"at\", unit = \"ms\" }\nretention = \"1d\"\n",
+    );
+    assert_eq!((rule.table.as_str(), rule.label.as_str()), ("inbox", "inbox-old"));
+    assert_eq!(rule.key.as_str(), "Message Id");
+    assert_eq!(rule.done.values, [Literal::Integer(2), Literal::Text("ok".into())]);
+    assert_eq!(rule.pending.values, [Literal::Integer(1)]);
+    assert!(!rule.clock.is_expiry());
+    assert_eq!(rule.clock.retention(), 86_400 * SECOND);
+    assert_eq!(rule.abandoned, None);
+}
+
+#[test]
+fn a_table_inherits_retention_and_takes_its_label_from_its_name() {
+    let database = database(
+        "retention = \"1m\"\n[[database.table]]\ntable = \"inbox\"\n[[database.table]]\nretention = \"2m\"\n",
+    );
+    let [inbox, keys] = <[Rule; 2]>::try_from(database.rules).unwrap();
+    assert_eq!((inbox.label.as_str(), inbox.clock.retention()), ("inbox", 60 * SECOND));
+    assert_eq!(keys, Rule::key_table(120 * SECOND));
+}
+
+#[test]
+fn a_pending_row_is_abandoned_at_its_own_expiry_unless_said_otherwise() {
+    let expires = "expires = { column = \"until\", unit = \"us\" }\n";
+    let abandoned = rule(expires).abandoned.unwrap();
+    assert_eq!((abandoned.column.as_str(), abandoned.after), ("until", Duration::ZERO));
+    let own = format!("{expires}abandoned = {{ column = \"locked\", unit = \"ns\", after = \"1h\" }}\n");
+    let abandoned = rule(&own).abandoned.unwrap();
+    assert_eq!((abandoned.column.as_str(), abandoned.unit.name()), ("locked", "ns"));
+    assert_eq!(abandoned.after, 3600 * SECOND);
+}
+
+#[test]
+fn what_is_wrong_in_a_database_is_refused_where_it_is() {
+    for (line, start, telling) in [
+        ("path = \"/b\"", "4:1: ", "not TOML: duplicate key"),
+        ("every = 30", "4:9: database[0].every: ", "expected a duration: text"),
+        ("every = \"99ms\"", "4:9: database[0].every: ", "at least 100ms, found the text \"99ms\""),
+        ("budget = \"0s\"", "4:10: database[0].budget: ", "expected a duration above 0"),
+        ("census = \"0ms\"", "4:10: database[0].census: ", "expected a duration above 0"),
+        (
+            "every = \"1s\"\nschedule = \"* * * * *\"",
+            "4:9: database[0].every: ",
+            "`schedule` or `every`, found both",
+        ),
+        ("schedule = \"0 0 31 2 *\"", "4:12: database[0].schedule: ", "never rings"),
+        ("schedule = \"61 * * * * *\"", "4:12: database[0].schedule: ", "out of bounds"),
+        ("schedule = 5", "4:12: database[0].schedule: ", "expected a cron schedule"),
+        (
+            "table = \"keys\"",
+            "4:9: database[0].table: ",
+            "expected tables [[database.table]], found the text",
+        ),
+        ("table = []", "4:9: database[0].table: ", "at least one [[database.table]]"),
+        ("bacth = 1", "4:1: database[0].bacth: ", "did you mean `batch`? expected one of name, path, "),
+        ("Batch = 1", "4:1: database[0].Batch: ", "did you mean `batch`?"),
+        ("\"a.b\" = 1", "4:1: database[0].\"a.b\": ", "unknown key, expected one of name"),
+        ("window = \"01:00-05:00\"", "4:1: database[0].window: ", "`window` is not in this version"),
+        ("max_share = 0.5", "4:1: database[0].max_share: ", "`max_share` is not in this version"),
+        ("url = \"postgres://\"", "4:1: database[0].url: ", "`url` is not in this version"),
+        ("[database.settle]", "4:11: database[0].settle: ", "`settle` is not in this version"),
+        (
+            "[[database]]\nname = \"payments\"\npath = \"/b\"",
+            "5:8: database[1].name: ",
+            "names must be unique",
+        ),
+        (
+            "[[database]]\nname = \"b\"\npath = \"/var//lib/./payments/app.db\"",
+            "6:8: database[1].path: ",
+            "another database has this path",
+        ),
+        ("[[database]]\nname = \"b\"", "4:1: database[1]: ", "`path` is missing"),
+        ("[[database]]\nname = \"\"\npath = \"/b\"", "5:8: database[1].name: ", "a name cannot be empty"),
+        ("[[database]]\nname = 5\npath = \"/b\"", "5:8: database[1].name: ", "found the integer 5"),
+        (
+            "[[database]]\nname = \"b\"\npath = \"b.db\"",
+            "6:8: database[1].path: ",
+            "expected an absolute path",
+        ),
+        (
+            "[[database]]\nname = \"b\"\npath = \"/b\\u0000\"",
+            "6:8: database[1].path: ",
+            "found the text \"/b\\0\"",
+        ),
+    ] {
+        refused(&format!("{MINIMAL}{line}\n"), start, telling);
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_table_is_refused_where_it_is() {
+    let at = "database[0].table[0]";
+    for (line, start, telling) in [
+        ("table = [\"a\", \"b\"]", "5:9: {at}.table: ", "a list of tables is not in this version"),
+        ("table = \"inbox_*\"", "5:9: {at}.table: ", "a pattern of tables is not in this version"),
+        ("key = [\"scope\", \"key\"]", "5:7: {at}.key: ", "several columns is not in this version"),
+        ("key = []", "5:7: {at}.key: ", "found an empty list"),
+        ("key = [1]", "5:7: {at}.key: ", "expected a name: text, found the integer 1"),
+        ("name = \"a\\nb\"", "5:8: {at}.name: ", "control characters"),
+        ("done = \"every-row\"", "5:8: {at}.done: ", "`every-row` is not in this version"),
+        (
+            "done = [{ column = \"a\", in = [1] }]",
+            "5:8: {at}.done: ",
+            "a list of tests is not in this version",
+        ),
+        (
+            "done = { column = \"completed_at\", is = \"not null\" }",
+            "5:35: {at}.done.is: ",
+            "`is` is not in this version",
+        ),
+        ("done = { column = \"a\" }", "5:8: {at}.done: ", "`in` is missing"),
+        ("done = { in = [1] }", "5:8: {at}.done: ", "`column` is missing"),
+        ("done = { column = \"a\", in = [] }", "5:29: {at}.done.in: ", "at least one value"),
+        ("done = { column = \"a\", in = \"b\" }", "5:29: {at}.done.in: ", "expected a list of values"),
+        (
+            "done = { column = \"a\", in = [1, true] }",
+            "5:33: {at}.done.in[1]: ",
+            "text or an integer, found the boolean",
+        ),
+        ("done = { column = \"a\", in = [1.0] }", "5:30: {at}.done.in[0]: ", "found the float 1.0"),
+        ("done = { column = \"a\", in = [\"b\\u0000\"] }", "5:30: {at}.done.in[0]: ", "text without NUL"),
+        ("done = { column = \"Status\", in = [\"pending\"] }", "5:35: {at}.done.in[0]: ", "in both"),
+        ("pending = { column = \"status\", in = [1, \"done\"] }", "5:41: {at}.pending.in[1]: ", "in both"),
+        ("expires = { column = \"a\" }", "5:11: {at}.expires: ", "`unit` is missing"),
+        (
+            "expires = { column = \"a\", unit = \"s\" }",
+            "5:34: {at}.expires.unit: ",
+            "one of the units unix_s, ms, us, ns",
+        ),
+        (
+            "expires = { column = \"a\", unit = \"iso8601\" }",
+            "5:34: {at}.expires.unit: ",
+            "`iso8601` is not in this version",
+        ),
+        (
+            "expires = { column = \"a\", unit = \"ms\", never = [0] }",
+            "5:40: {at}.expires.never: ",
+            "`never` is not in this version",
+        ),
+        (
+            "expires = { column = \"a\", unit = \"ms\" }\nsince = { column = \"a\", unit = \"ms\" }",
+            "6:9: {at}.since: ",
+            "`expires` or `since`, found both",
+        ),
+        ("since = { column = \"a\", unit = \"ms\" }", "5:9: {at}.since: ", "a retention above 0 must be set"),
+        (
+            "since = { column = \"a\", unit = \"ms\" }\nretention = \"0s\"",
+            "6:13: {at}.retention: ",
+            "a retention above 0 must be set",
+        ),
+        (
+            "since = { column = \"a\", unit = \"ms\" }\nretention = 0",
+            "6:13: {at}.retention: ",
+            "expected a duration",
+        ),
+        ("abandoned = { column = \"a\", unit = \"ms\" }", "5:13: {at}.abandoned: ", "`after` is missing"),
+        ("keep = []", "5:1: {at}.keep: ", "`keep` is not in this version"),
+        ("promise = \"24h\"", "5:1: {at}.promise: ", "`promise` is not in this version"),
+        ("references = \"refuse\"", "5:1: {at}.references: ", "`references` is not in this version"),
+        ("[[database.table]]", "5:1: database[0].table[1]: ", "another rule has the name `keys`"),
+    ] {
+        refused(&format!("{MINIMAL}[[database.table]]\n{line}\n"), &start.replace("{at}", at), telling);
+    }
+}
+
+#[test]
+fn what_is_wrong_at_the_top_is_refused_where_it_is() {
+    for (lines, start, telling) in [
+        ("state_dir = \"/x\"", "1:1: state_dir: ", "`state_dir` is not in this version"),
+        ("[defualts]\nevery = \"1s\"", "1:2: defualts: ", "did you mean `defaults`?"),
+        ("[defaults]\nname = \"a\"", "2:1: defaults.name: ", "unknown key"),
+        ("[defaults]\nbatch = 0\n", "2:9: defaults.batch: ", "expected an integer from 1 to 100"),
+        ("[defaults]\nschedule = \"* * * * *\"\nevery = \"1s\"", "3:9: defaults.every: ", "found both"),
+        ("http = 5", "1:8: http: ", "expected a table of listen, found the integer 5"),
+        ("[http.tls]\ncert = \"a\"", "1:7: http.tls: ", "`tls` is not in this version"),
+        ("http.listen = \"localhost:9925\"", "1:15: http.listen: ", "expected an IP address and a port"),
+        ("http.listen = 9925", "1:15: http.listen: ", "expected an IP address and a port"),
+        ("\"http.listen\" = \"\"", "1:1: \"http.listen\": ", "unknown key"),
+        ("\"defaults[0]\" = 1", "1:1: \"defaults[0]\": ", "unknown key"),
+        ("HTTP = 1", "1:1: HTTP: ", "unknown key"),
+    ] {
+        refused(&format!("{lines}\n{MINIMAL}"), start, telling);
+    }
+}
+
+#[test]
+fn a_database_is_required() {
+    refused("", " ", "at least one [[database]]");
+    refused("database = []", "1:12: database: ", "at least one [[database]]");
+    let single = read("[database]\nname = \"a\"\npath = \"/a\"\n").unwrap_err().to_string();
+    assert!(
+        single.starts_with("k.toml:1:1: database: expected tables [[database]], found a table"),
+        "{single}"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_toml_are_refused_with_line_and_column() {
+    let bytes = [MINIMAL.as_bytes(), b"# \xc3\xa4 \xff\n"].concat();
+    let shown = parse("k.toml", &bytes, []).unwrap_err().to_string();
+    assert_eq!(shown, "k.toml:4:5: not UTF-8: the file must be UTF-8 text");
+    refused("[http\n", "1:6: ", "not TOML: unclosed table");
+    refused("a = 1\na = 2\n", "2:1: ", "not TOML: duplicate key");
+    refused("[http]\n[http]\n", "2:2: ", "not TOML: duplicate key");
+    refused("[http]\nlisten = 127.0.0.1\n", "2:15: ", "not TOML: ");
+    let shown = read("a = 1\u{feff}\n").unwrap_err().to_string();
+    assert!(shown.is_ascii() && shown.contains("not TOML"), "{shown}");
+}
+
+#[test]
+fn an_editor_may_leave_a_byte_order_mark_and_carriage_returns() {
+    let windows = format!("\u{feff}{}", MINIMAL.replace('\n', "\r\n"));
+    assert_eq!(read(&windows).unwrap(), read(MINIMAL).unwrap());
+}
+
+#[test]
+fn all_problems_are_shown_in_the_order_of_the_file() {
+    let file = "[http]\nlisten = 5\n[defaults]\nbatch = true\nevry = \"1s\"\n[[database]]\npath = \"a\"\n\
+                [[database.table]]\ndone = { column = 1, in = [true, 1.5] }\nretention = 3\n";
+    let error = with_variables(file, &[("KEYSWEEP__DEFAULTS__SHARE", "2"), ("KEYSWEEP__X", "")]).unwrap_err();
+    let places: Vec<&Place> = error.problems().iter().map(Problem::place).collect();
+    let at = |line, column| Place::At(Position { line, column });
+    let variable = |name: &str| Place::Variable(name.into());
+    assert_eq!(
+        places,
+        [
+            &at(2, 10),
+            &at(4, 9),
+            &at(5, 1),
+            &at(6, 1),
+            &at(7, 8),
+            &at(9, 19),
+            &at(9, 28),
+            &at(9, 34),
+            &at(10, 13),
+            &variable("KEYSWEEP__DEFAULTS__SHARE"),
+            &variable("KEYSWEEP__X"),
+        ]
+    );
+    assert_eq!(error.to_string().lines().count(), places.len());
+    assert_eq!(error.problems()[5].key(), "database[0].table[0].done.column");
+}
+
+#[test]
+fn a_variable_overrides_a_single_value_and_is_read_as_toml_or_text() {
+    let file = format!("[http]\nlisten = \"127.0.0.1:1\"\n[defaults]\nbatch = true\n{MINIMAL}");
+    let variables = [
+        ("KEYSWEEP__HTTP__LISTEN", "[::1]:80"),
+        ("KEYSWEEP__DEFAULTS__BATCH", "50"),
+        ("KEYSWEEP__DEFAULTS__EVERY", "45s"),
+        ("KEYSWEEP__DEFAULTS__BUSY_TIMEOUT", "\"7s\""),
+        ("KEYSWEEP_CONFIG", "/etc/x"),
+        ("KEYSWEEP_PORT", "tcp://10.0.0.1:80"),
+        ("keysweep__http__listen", "not ours"),
+        ("PATH", "/bin"),
+    ];
+    let settings = with_variables(&file, &variables).unwrap();
+    assert_eq!(settings.listen, Some("[::1]:80".parse().unwrap()));
+    let database = &settings.databases[0];
+    assert_eq!((database.batch.rows(), database.busy_timeout), (50, 7 * SECOND));
+    assert_eq!(database.timing, Timing::Every(45 * SECOND));
+    assert_eq!(with_variables(MINIMAL, &[("KEYSWEEP__HTTP__LISTEN", "")]).unwrap().listen, None);
+}
+
+#[test]
+fn a_variable_that_cannot_be_meant_is_refused_by_its_name() {
+    for (name, value, telling) in [
+        (
+            "KEYSWEEP__DEFAULTS__BATCH",
+            "ten",
+            "defaults.batch: expected an integer from 1 to 100, found the text",
+        ),
+        (
+            "KEYSWEEP__DEFAULTS__BATCH",
+            "",
+            "defaults.batch: expected an integer from 1 to 100, found the text",
+        ),
+        ("KEYSWEEP__DEFAULTS__BATCH", "007", "found the text \"007\""),
+        ("KEYSWEEP__DEFAULTS__BATCH", "1\nb = 2", "found the text"),
+        ("KEYSWEEP__DEFAULTS__BATCH", "[10]", "found a list"),
+        ("KEYSWEEP__DEFAULTS__ENABLED", "yes", "expected true or false"),
+        ("KEYSWEEP__DEFAULTS__ENABLED", "1", "expected true or false"),
+        ("KEYSWEEP__DEFAULTS__EVERY", "30", "expected a duration"),
+        ("KEYSWEEP__DEFAULTS__BACTH", "1", "defaults.bacth: unknown key, did you mean `batch`?"),
+        ("KEYSWEEP__DEFALTS__BATCH", "1", "defalts: unknown key, did you mean `defaults`?"),
+        ("KEYSWEEP__HTTP", "{ listen = \"\" }", "names no value"),
+        ("KEYSWEEP__HTTP__LISTEN__X", "1", "names no value"),
+        ("KEYSWEEP__", "1", "names no value"),
+        ("KEYSWEEP__http__listen", "", "in upper case"),
+        ("KEYSWEEP__HTTP__LISTEN[0]", "", "names no value"),
+        ("KEYSWEEP__HTTP__TLS__CERT", "", "`tls` is not in this version"),
+        ("KEYSWEEP__STATE_DIR", "/x", "`state_dir` is not in this version"),
+        ("KEYSWEEP__DEFAULTS__WINDOW", "x", "`window` is not in this version"),
+        ("KEYSWEEP__DATABASE__0__NAME", "x", "only single values outside [[ ]]"),
+        ("KEYSWEEP__DATABASE", "x", "only single values outside [[ ]]"),
+        ("KEYSWEEP__DATABASE[0]__NAME", "x", "only single values outside [[ ]]"),
+    ] {
+        let shown = with_variables(MINIMAL, &[(name, value)]).unwrap_err().to_string();
+        assert!(shown.starts_with(&format!("environment variable {name}: ")), "{name}: {shown}");
+        assert!(shown.contains(telling) && shown.lines().count() == 1, "{name}: {shown}");
+    }
+}
+
+#[test]
+fn a_wrong_variable_is_named_also_where_the_file_sets_the_key() {
+    let file = format!("[defaults]\nbatch = 5\n{MINIMAL}");
+    let shown = with_variables(&file, &[("KEYSWEEP__DEFAULTS__BATCH", "101")]).unwrap_err().to_string();
+    assert_eq!(
+        shown,
+        "environment variable KEYSWEEP__DEFAULTS__BATCH: defaults.batch: \
+         expected an integer from 1 to 100, found the integer 101"
+    );
+}
+
+#[test]
+fn a_missing_file_is_told_from_one_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = load(&folder.path().join("none.toml")).unwrap_err();
+    assert!(missing.is_missing_file());
+    assert!(missing.to_string().ends_with("none.toml: there is no such file"), "{missing}");
+    let error = load(folder.path()).unwrap_err();
+    assert!(!error.is_missing_file() && error.to_string().contains("cannot be read"), "{error}");
+    let file = folder.path().join("k.toml");
+    std::fs::write(&file, MINIMAL).unwrap();
+    assert_eq!(load(&file).unwrap().databases.len(), 1);
+}
+#[test]
+fn nesting_is_refused_before_it_exhausts_the_stack() {
+    let lists = format!("x = {}\n", "[".repeat(100_000));
+    let keys = format!("{} = 1\n", vec!["a"; 100_000].join("."));
+    for (file, telling) in [(lists, "1:85: not TOML: cannot recurse"), (keys, "not TOML: recursion limit")] {
+        let shown = read(&file).unwrap_err().to_string();
+        assert!(shown.contains(telling), "{shown}");
+        assert!(shown.lines().count() <= 2, "{shown}");
+    }
+}
