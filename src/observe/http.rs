@@ -1,0 +1,315 @@
+//! The listener: answers from memory only.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+use super::Observer;
+use super::page::{Page, STYLE};
+use crate::plan::UnixTime;
+
+/// More clients than any monitoring has; the next ones wait in the kernel's queue.
+const CONNECTIONS: usize = 256;
+/// Longest life of a connection, from the first byte to the last: it serves one request.
+const CONNECTION: Duration = Duration::from_secs(10);
+/// How long a shutdown lets the clients go on that it finds.
+const GRACE: Duration = Duration::from_secs(1);
+/// When a connection cannot be accepted, for want of file descriptors, trying at once would spin.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// The page loads its own style sheet and nothing else.
+const POLICY: [(HeaderName, &str); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Whether the runtime and the scheduler still turn.
+pub type Alive = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Serves until `shutdown`, and ends at most about a second after it, whatever the clients do.
+pub async fn serve(listener: TcpListener, observer: Observer, alive: Alive, shutdown: CancellationToken) {
+    let connections = TaskTracker::new();
+    let accepting = accept(listener, routes(observer, alive), connections.clone(), shutdown.clone());
+    shutdown.run_until_cancelled(accepting).await;
+    connections.close();
+    connections.wait().await;
+}
+
+async fn accept(
+    listener: TcpListener,
+    routes: Router,
+    connections: TaskTracker,
+    shutdown: CancellationToken,
+) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut refused = false;
+    while let Ok(slot) = slots.clone().acquire_owned().await {
+        let accepted = listener.accept().await;
+        refused = note_refusal(refused, accepted.as_ref().err());
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(ACCEPT_REST).await;
+            continue;
+        };
+        let conversation = converse(stream, routes.clone(), shutdown.clone(), CONNECTION);
+        connections.spawn(async move {
+            conversation.await;
+            drop(slot);
+        });
+    }
+}
+
+/// One line when it starts, not one for each client that is kept waiting.
+fn note_refusal(refused_before: bool, error: Option<&std::io::Error>) -> bool {
+    if let Some(error) = error
+        && !refused_before
+    {
+        warn!(error = error.to_string().as_str(), "status and metrics cannot be served at present");
+    }
+    error.is_some()
+}
+
+/// One request on one connection. A client that stays slow is cut off, and that is no news.
+async fn converse(stream: TcpStream, routes: Router, shutdown: CancellationToken, longest: Duration) {
+    let service = TowerToHyperService::new(routes);
+    let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
+    let stopped = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(longest, connection) => {}
+        () = stopped => {}
+    }
+}
+
+#[derive(Clone)]
+struct Served {
+    observer: Observer,
+    alive: Alive,
+}
+
+fn routes(observer: Observer, alive: Alive) -> Router {
+    Router::new()
+        .route("/", get(page))
+        .route("/style.css", get(style))
+        .route("/status.json", get(status))
+        .route("/metrics", get(metrics))
+        .route("/livez", get(live))
+        .route("/readyz", get(ready))
+        .with_state(Served { observer, alive })
+}
+
+async fn metrics(State(served): State<Served>) -> Response {
+    text(METRICS_TYPE, served.observer.metrics())
+}
+
+async fn status(State(served): State<Served>) -> Response {
+    text("application/json", serde_json::to_string(&served.observer.status()))
+}
+
+async fn page(State(served): State<Served>) -> Response {
+    let now = UnixTime::from_millis(chrono::Utc::now().timestamp_millis());
+    let status = served.observer.status();
+    let html = Page { status: &status, now }.to_string();
+    text("text/html; charset=utf-8", Ok::<_, Infallible>(html))
+}
+
+async fn style() -> Response {
+    text("text/css; charset=utf-8", Ok::<_, Infallible>(STYLE.to_owned()))
+}
+
+async fn live(State(served): State<Served>) -> Response {
+    health((served.alive)())
+}
+
+async fn ready(State(served): State<Served>) -> Response {
+    health(served.observer.is_ready())
+}
+
+fn health(good: bool) -> Response {
+    if good {
+        (POLICY, "ok\n").into_response()
+    } else {
+        failed("not now\n".into(), StatusCode::SERVICE_UNAVAILABLE)
+    }
+}
+
+fn text<E: std::fmt::Display>(kind: &'static str, body: Result<String, E>) -> Response {
+    match body {
+        Ok(body) => (POLICY, [(header::CONTENT_TYPE, kind)], body).into_response(),
+        Err(error) => failed(format!("{error}\n"), StatusCode::INTERNAL_SERVER_ERROR),
+    }
+}
+
+fn failed(words: String, code: StatusCode) -> Response {
+    (code, POLICY, words).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::{Status, sample};
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, SocketAddr, TcpStream as Client};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use tokio::task::{JoinHandle, spawn_blocking};
+    use tokio::time::timeout;
+
+    /// Long enough for a slow machine; a test that hangs fails here.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    struct Running {
+        address: SocketAddr,
+        observer: Observer,
+        alive: Arc<AtomicBool>,
+        shutdown: CancellationToken,
+        server: JoinHandle<()>,
+    }
+
+    async fn run() -> Running {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, observer) = (listener.local_addr().unwrap(), sample::observer());
+        let (alive, shutdown) = (Arc::new(AtomicBool::new(true)), CancellationToken::new());
+        let asked = alive.clone();
+        let alive_now: Alive = Arc::new(move || asked.load(Ordering::Relaxed));
+        let server = tokio::spawn(serve(listener, observer.clone(), alive_now, shutdown.clone()));
+        Running { address, observer, alive, shutdown, server }
+    }
+
+    impl Running {
+        /// The whole answer to `GET path`, head and body.
+        async fn get(&self, path: &str) -> String {
+            self.ask(format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n")).await
+        }
+
+        async fn ask(&self, request: String) -> String {
+            let address = self.address;
+            let asked = spawn_blocking(move || {
+                let mut client = connect(address);
+                client.write_all(request.as_bytes()).unwrap();
+                let mut answer = String::new();
+                client.read_to_string(&mut answer).unwrap();
+                answer
+            });
+            asked.await.unwrap()
+        }
+    }
+
+    fn connect(address: SocketAddr) -> Client {
+        let client = Client::connect(address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client
+    }
+
+    fn is(answer: &str, code: u16) -> bool {
+        answer.starts_with(&format!("HTTP/1.1 {code} "))
+    }
+
+    #[tokio::test]
+    async fn prometheus_gets_its_text_format() {
+        let answer = run().await.get("/metrics").await;
+        assert!(is(&answer, 200), "{answer}");
+        assert!(answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"), "{answer}");
+        assert!(answer.contains("\nkeysweep_deleted_rows_total{database=\"app\",table=\"keys\"} 0\n"));
+    }
+
+    #[tokio::test]
+    async fn the_status_is_read_back_from_its_json() {
+        let running = run().await;
+        let answer = running.get("/status.json").await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("content-type: application/json"), "{head}");
+        assert_eq!(serde_json::from_str::<Status>(body).unwrap(), running.observer.status());
+    }
+
+    #[tokio::test]
+    async fn the_page_may_load_its_own_style_and_nothing_else() {
+        let running = run().await;
+        let page = running.get("/").await;
+        assert!(is(&page, 200) && page.contains("content-type: text/html"), "{page}");
+        assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self';"), "{page}");
+        assert!(page.contains("href=\"style.css\""));
+        let style = running.get("/style.css").await;
+        assert!(is(&style, 200) && style.contains("content-type: text/css"), "{style}");
+    }
+
+    #[tokio::test]
+    async fn ready_is_said_once_and_alive_as_long_as_it_is_true() {
+        let running = run().await;
+        assert!(is(&running.get("/readyz").await, 503));
+        running.observer.set_ready();
+        assert!(is(&running.get("/readyz").await, 200));
+        assert!(is(&running.get("/livez").await, 200));
+        running.alive.store(false, Ordering::Relaxed);
+        assert!(is(&running.get("/livez").await, 503));
+        assert!(is(&running.get("/readyz").await, 200));
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_down_is_no_reason_to_be_restarted() {
+        let running = run().await;
+        running.observer.set_ready();
+        running.observer.tell(&sample::ticked(Some(sample::failure("gone"))));
+        assert!(is(&running.get("/livez").await, 200));
+        assert!(is(&running.get("/readyz").await, 200));
+    }
+
+    #[tokio::test]
+    async fn only_reading_is_served() {
+        let running = run().await;
+        let post = "POST /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n";
+        assert!(is(&running.ask(post.into()).await, 405));
+        let head = running.ask("HEAD /metrics HTTP/1.1\r\nHost: here\r\n\r\n".into()).await;
+        assert!(is(&head, 200) && head.ends_with("\r\n\r\n"), "{head}");
+        assert!(is(&running.get("/etc").await, 404));
+    }
+
+    #[tokio::test]
+    async fn half_a_request_does_not_hold_up_a_shutdown() {
+        let running = run().await;
+        let mut half_open = connect(running.address);
+        half_open.write_all(b"GET /met").unwrap();
+        // Connections are accepted in order: after this answer the half-open one is being served.
+        assert!(is(&running.get("/livez").await, 200));
+        running.shutdown.cancel();
+        timeout(GRACE * 5, running.server).await.expect("it ends soon").unwrap();
+        let mut rest = Vec::new();
+        assert_eq!(half_open.read_to_end(&mut rest).unwrap_or(0), 0, "{rest:?}");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_never_ends_its_request_is_cut_off() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut half_open = connect(listener.local_addr().unwrap());
+        half_open.write_all(b"GET /met").unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let routes = routes(sample::observer(), Arc::new(|| true));
+        let short = Duration::from_millis(20);
+        timeout(PATIENCE, converse(stream, routes, CancellationToken::new(), short))
+            .await
+            .expect("it is cut off");
+        half_open.shutdown(Shutdown::Write).ok();
+        let mut rest = Vec::new();
+        assert_eq!(half_open.read_to_end(&mut rest).unwrap_or(0), 0, "{rest:?}");
+    }
+}

@@ -1,0 +1,133 @@
+//! What people and Prometheus see. Told of each committed batch, each sweep's report and each
+//! census; asks nobody. Whoever reads, reads memory: a locked database cannot slow a scrape.
+//!
+//! ```text
+//! Event -> Observer::tell -> metrics (tally)   -> /metrics
+//!                         -> status  (picture) -> /status.json, /
+//!                         -> sweep_log         -> standard error
+//! ```
+
+mod http;
+pub mod log;
+mod metrics;
+mod page;
+mod page_text;
+mod picture;
+#[cfg(test)]
+mod sample;
+mod series;
+mod status;
+mod sweep_log;
+mod tally;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use http::serve;
+pub use status::{
+    AbandonedStatus, CensusStatus, DatabaseStatus, Problem, SpaceStatus, Status, SweepStatus, TableStatus,
+};
+
+use crate::plan::{DatabaseName, Event, Failure, FailureKind, TableLabel, UnixTime};
+use metrics::Metrics;
+use sweep_log::SweepLog;
+
+/// A database whose series exist from the start.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The label `database`.
+    pub database: DatabaseName,
+    /// How often its rows are meant to be counted.
+    pub census: Duration,
+    /// Its tables.
+    pub tables: Vec<WatchedTable>,
+}
+
+/// A table whose series exist from the start.
+#[derive(Debug, Clone)]
+pub struct WatchedTable {
+    /// The label `table`.
+    pub table: TableLabel,
+    /// How long a finished row is kept past its clock column.
+    pub retention: Duration,
+}
+
+/// The metrics could not be set up, or not be written: two databases or tables of one name, or a fault of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("metrics: {0}")]
+pub struct MetricsError(#[from] prometheus::Error);
+
+/// Everything that is shown of this process, in memory. A clone shows the same.
+#[derive(Clone)]
+pub struct Observer(Arc<Shown>);
+
+struct Shown {
+    metrics: Metrics,
+    status: Mutex<Status>,
+    log: Mutex<SweepLog>,
+    ready: AtomicBool,
+}
+
+impl Observer {
+    /// Every counter is there at 0, every gauge that must be measured first is absent.
+    ///
+    /// # Errors
+    /// [`MetricsError`] when two databases, or two tables of one database, have the same name.
+    pub fn new(watched: &[Watched], now: UnixTime) -> Result<Self, MetricsError> {
+        Ok(Self(Arc::new(Shown {
+            metrics: Metrics::new(watched, now)?,
+            status: Mutex::new(Status::new(watched, now)),
+            log: Mutex::default(),
+            ready: AtomicBool::new(false),
+        })))
+    }
+
+    /// Something happened. The log comes last: a standard error that nobody reads delays no scrape.
+    pub fn tell(&self, event: &Event) {
+        self.0.metrics.tell(event);
+        locked(&self.0.status).tell(event);
+        locked(&self.0.log).tell(event);
+    }
+
+    /// When the database's next tick is due; nothing while that is not known.
+    pub fn next_tick(&self, database: &DatabaseName, at: Option<UnixTime>) {
+        self.0.metrics.next_tick(database, at);
+        locked(&self.0.status).next_tick(database, at);
+    }
+
+    /// Config is loaded, the listener bound, the bells set: `/readyz` says so from now on.
+    pub fn set_ready(&self) {
+        self.0.ready.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Observer::set_ready`] was called.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.0.ready.load(Ordering::Relaxed)
+    }
+
+    /// All series in Prometheus' text format.
+    ///
+    /// # Errors
+    /// [`MetricsError`] for a fault of ours; a scrape must fail then, not show that nothing is there.
+    pub fn metrics(&self) -> Result<String, MetricsError> {
+        Ok(self.0.metrics.text()?)
+    }
+
+    /// The picture as of now.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        locked(&self.0.status).clone()
+    }
+}
+
+/// A panic elsewhere must not make the rest of the process blind.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// To be told to stop is no fault of a database.
+fn is_fault(failure: &Failure) -> bool {
+    failure.kind() != FailureKind::Interrupted
+}
