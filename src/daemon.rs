@@ -68,10 +68,7 @@ pub async fn run(
 }
 
 fn watched(database: &Database) -> Watched {
-    let table = |rule: &Rule| WatchedTable {
-        table: rule.label.clone(),
-        retention: rule.clock.retention(),
-    };
+    let table = |rule: &Rule| WatchedTable { table: rule.label.clone(), retention: rule.clock.retention() };
     Watched {
         database: database.name.clone(),
         census: database.census,

@@ -29,7 +29,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, printer: &Printer) -> Result<Outcome, Exit> {
-    let folder = tempfile::tempdir().map_err(|error| Exit::unknown(format!("cannot make a folder: {error}")))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| Exit::unknown(format!("cannot make a folder: {error}")))?;
     let runtime = runtime()?;
     let done = runtime.block_on(show(args, printer, folder.path()));
     runtime.shutdown_timeout(Duration::from_millis(200));
@@ -40,9 +41,9 @@ async fn show(args: &Args, printer: &Printer, folder: &Path) -> Result<Outcome, 
     let path = folder.join("app.db");
     let application = Application::start(&path).map_err(Exit::unknown)?;
     let stop = stop_on_signals()?;
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-        Exit::wrong(format!("cannot listen on {}: {error}", args.listen))
-    })?;
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .map_err(|error| Exit::wrong(format!("cannot listen on {}: {error}", args.listen)))?;
     let url = format!("http://{}", listener.local_addr()?);
     explain(printer, &path, &url)?;
     let daemon = tokio::spawn(daemon::run(settings(&path)?, Some(listener), stop.clone()));

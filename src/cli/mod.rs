@@ -125,8 +125,10 @@ pub fn main() -> ExitCode {
         Format::Text => LogFormat::Text,
         Format::Json => LogFormat::Json,
     };
-    log::init(format, cli.global.log_level);
-    let outcome = dispatch(&cli.global, cli.command).unwrap_or_else(|exit| {
+    let outcome = log::init(format, cli.global.log_level)
+        .map_err(|error| Exit::unknown(format!("cannot set up the log: {error}")))
+        .and_then(|()| dispatch(&cli.global, cli.command));
+    let outcome = outcome.unwrap_or_else(|exit| {
         eprintln!("keysweep: {}", exit.message);
         exit.outcome
     });
@@ -155,7 +157,8 @@ fn settings(path: &Path) -> Result<Settings, Exit> {
 /// The databases that the command is about: all, or the one that was named.
 fn chosen(settings: Settings, name: Option<&str>) -> Result<Vec<config::Database>, Exit> {
     let Some(name) = name else { return Ok(settings.databases) };
-    let names: Vec<String> = settings.databases.iter().map(|database| format!("`{}`", database.name)).collect();
+    let names: Vec<String> =
+        settings.databases.iter().map(|database| format!("`{}`", database.name)).collect();
     let found = settings.databases.into_iter().find(|database| database.name.as_str() == name);
     found.map(|database| vec![database]).ok_or_else(|| {
         Exit::wrong(format!("there is no database `{name}` in the config; there is {}", names.join(", ")))

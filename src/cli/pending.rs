@@ -69,7 +69,8 @@ fn print(database: &Database, rows: &[Row], printer: &Printer) -> Result<(), Exi
         return Ok(());
     }
     let name = database.name.to_string();
-    let cells = |(table, key, since): &Row| vec![name.clone(), table.to_string(), since.to_string(), key.to_string()];
+    let cells =
+        |(table, key, since): &Row| vec![name.clone(), table.to_string(), since.to_string(), key.to_string()];
     let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
     printer.table(&["DATABASE", "TABLE", "ABANDONED SINCE", "KEY"], &rows)?;
     Ok(())

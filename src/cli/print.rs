@@ -40,7 +40,7 @@ impl Printer {
     /// Columns for people, aligned, without frames so that they can be cut and copied.
     pub fn table(self, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_header(head);
+        table.load_style(presets::NOTHING).set_header(head);
         rows.iter().for_each(|row| {
             table.add_row(row);
         });

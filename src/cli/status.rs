@@ -38,12 +38,18 @@ pub(super) fn run(args: &Args, printer: &Printer) -> Result<Outcome, Exit> {
 
 /// `GET /status.json` of the daemon at this address.
 pub(super) async fn ask(url: &Uri) -> Result<Status, Exit> {
-    let no = |why: String| Exit::unknown(format!("no answer from a daemon at {url}: {why}; does it run, and does it listen there?"));
+    let no = |why: String| {
+        Exit::unknown(format!(
+            "no answer from a daemon at {url}: {why}; does it run, and does it listen there?"
+        ))
+    };
     match tokio::time::timeout(PATIENCE, get(url)).await {
         Err(_) => Err(no(format!("nothing came within {PATIENCE:?}"))),
         Ok(Err(GetError::Url(why))) => Err(Exit::wrong(format!("--url {url}: {why}"))),
         Ok(Err(GetError::Answer(why))) => Err(no(why)),
-        Ok(Ok(body)) => serde_json::from_slice(&body).map_err(|error| no(format!("it is no keysweep status: {error}"))),
+        Ok(Ok(body)) => {
+            serde_json::from_slice(&body).map_err(|error| no(format!("it is no keysweep status: {error}")))
+        }
     }
 }
 
@@ -67,7 +73,8 @@ async fn get(url: &Uri) -> Result<Bytes, GetError> {
     let stream = TcpStream::connect(address).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    let request = Request::get("/status.json").header("host", authority.as_str()).body(Empty::<Bytes>::new())?;
+    let request =
+        Request::get("/status.json").header("host", authority.as_str()).body(Empty::<Bytes>::new())?;
     let answer = sender.send_request(request).await?;
     if !answer.status().is_success() {
         return Err(GetError::Answer(format!("it says {}", answer.status())));
@@ -86,7 +93,20 @@ fn print(status: &Status, printer: &Printer) -> Result<(), Exit> {
             database.tables.iter().map(move |(label, table)| row(name, database, label, table))
         })
         .collect();
-    let head = ["DATABASE", "TABLE", "UP", "PENDING", "DONE", "UNKNOWN", "EXPIRED", "ABANDONED", "DELETED", "LAST SWEEP", "STOP", "NEXT TICK"];
+    let head = [
+        "DATABASE",
+        "TABLE",
+        "UP",
+        "PENDING",
+        "DONE",
+        "UNKNOWN",
+        "EXPIRED",
+        "ABANDONED",
+        "DELETED",
+        "LAST SWEEP",
+        "STOP",
+        "NEXT TICK",
+    ];
     printer.table(&head, &rows)?;
     for (name, database) in &status.databases {
         for problem in problems(database) {
@@ -101,7 +121,8 @@ fn row(name: &str, database: &DatabaseStatus, label: &str, table: &TableStatus) 
     let count = |count: fn(&crate::observe::CensusStatus) -> u64| or_dash(census.map(count));
     let abandoned = census.and_then(|census| census.abandoned.as_ref()?.older_than.get("0s").copied());
     let sweep = table.last_sweep.as_ref();
-    let stop = sweep.map(|sweep| sweep.held.as_ref().map_or(sweep.stop.clone(), |held| format!("held: {held}")));
+    let stop =
+        sweep.map(|sweep| sweep.held.as_ref().map_or(sweep.stop.clone(), |held| format!("held: {held}")));
     vec![
         name.into(),
         label.into(),

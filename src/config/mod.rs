@@ -83,3 +83,11 @@ fn layered(document: Document, variables: Variables) -> Result<Value, config::Co
     let ValueKind::Table(table) = &mut layers.kind else { return Ok(layers) };
     Ok(table.remove(ROOT).unwrap_or_else(|| Value::new(None, ValueKind::Table(Default::default()))))
 }
+
+/// A duration as config writes it, for the command line: one whole number and one unit.
+///
+/// # Errors
+/// What is expected, when it is none.
+pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+    decode::duration(&::config::Value::from(text))
+}
