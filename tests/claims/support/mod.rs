@@ -1,0 +1,32 @@
+//! Starting the real things, and waiting for what they do.
+
+pub mod command;
+pub mod daemon;
+pub mod database;
+
+use std::time::{Duration, Instant, SystemTime};
+
+pub use command::{Answer, keysweep};
+pub use daemon::Daemon;
+pub use database::{Database, Journal};
+
+/// Longer than anything takes that works, also on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Wait until `look` finds something, for as long as [`PATIENCE`].
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::yield_now();
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// The wall clock in unix seconds.
+pub fn now() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64()
+}
