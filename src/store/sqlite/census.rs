@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::Windows;
+use super::lane::Windows;
 use super::render::{Sql, column, read, table};
 use crate::plan::{ABANDONED_CLASSES, AbandonedCounts, Counts, Journal, Predicate, Rule, UnixTime, Value};
 

@@ -1,21 +1,47 @@
 //! What the schema says of a table.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
+use super::access::{Access, admit, open_untouched};
+use super::failure::explain;
 use super::render::quoted;
-use crate::plan::{Column, Rule, TableFacts, TableKind};
+use crate::plan::{Column, Failure, Rule, TableFacts, TableKind};
 
 /// The schema as it was looked at; another version means that what was found may no longer hold.
 pub(crate) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA main.schema_version")?.query_row([], |row| row.get(0))
 }
 
+/// What a look at the schema gave.
+pub(super) struct Looked {
+    pub facts: Vec<TableFacts>,
+    pub version: i64,
+}
+
+impl Looked {
+    pub fn at(connection: &Connection, path: &Path, rules: &[Rule]) -> rusqlite::Result<Self> {
+        let version = schema_version(connection)?;
+        let database = path.display().to_string();
+        let facts = rules.iter().map(|rule| table_facts(connection, &database, rule));
+        Ok(Self { facts: facts.collect::<rusqlite::Result<_>>()?, version })
+    }
+}
+
+/// A database that is refused for its schema gets no `-wal` beside it, so look first without opening it for work.
+pub(super) fn look_untouched(path: &Path, access: Access, rules: &[Rule]) -> Result<Option<Looked>, Failure> {
+    let file = admit(path, access)?;
+    if file.has_journal {
+        return Ok(None);
+    }
+    let connection = open_untouched(&file)?;
+    let looked = Looked::at(&connection, path, rules);
+    looked.map(Some).map_err(|error| explain(path, "read the schema", &error))
+}
+
 /// The facts of one rule's table.
-pub(super) fn table_facts(
-    connection: &Connection,
-    database: &str,
-    rule: &Rule,
-) -> rusqlite::Result<TableFacts> {
+fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite::Result<TableFacts> {
     let table = rule.table.as_str();
     let kind = kind(connection, table)?;
     let is_table = kind == Some(TableKind::Table);

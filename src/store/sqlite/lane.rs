@@ -1,0 +1,173 @@
+//! The way through the blocking pool: a connection goes in with a piece of work and comes back.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
+
+use super::access::{Access, Admitted, Open, admit, check_identity, open};
+use super::failure::{explain, is_busy, remedy};
+use crate::plan::{Failure, FailureKind};
+
+/// The first and the longest wait between two tries for a lock.
+const FIRST_WAIT: Duration = Duration::from_millis(2);
+const LONGEST_WAIT: Duration = Duration::from_millis(25);
+
+/// One connection, opened at the first piece of work, and one piece of work at a time.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub path: PathBuf,
+    pub access: Access,
+    busy_timeout: Duration,
+    stop: CancellationToken,
+    /// Nothing before the first piece of work, and while one has it.
+    working: Option<Working>,
+}
+
+/// An open connection and the file that it was opened for.
+#[derive(Debug)]
+pub(super) struct Working {
+    pub file: Admitted,
+    pub open: Open,
+}
+
+/// Why a piece of work did not give an answer.
+pub(super) enum Trouble {
+    /// Another connection was in the way.
+    Busy,
+    /// Trying again would not help.
+    Failed(Failure),
+}
+
+/// A walk through a table that is cut into windows.
+pub(super) trait Windows: Send + 'static {
+    /// One more window. Nothing when the table is at its end, else how long it took.
+    fn window(&mut self, connection: &Connection) -> rusqlite::Result<Option<Duration>>;
+}
+
+impl Lane {
+    pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
+        Self { path, access, busy_timeout, stop, working: None }
+    }
+
+    /// Run `work` on the connection in the blocking pool, again while another connection is in the
+    /// way, at most for `busy_timeout`. Gives the answer and how long it had to wait.
+    pub async fn call<T, F>(&mut self, action: &'static str, work: F) -> Result<(T, Duration), Failure>
+    where
+        T: Send + 'static,
+        F: FnMut(&Working) -> Result<T, Trouble> + Send + 'static,
+    {
+        let begun = Instant::now();
+        let mut work = work;
+        let mut pause = FIRST_WAIT;
+        loop {
+            let tried = Instant::now();
+            let (back, answer) = self.once(work).await?;
+            work = back;
+            match answer {
+                Ok(answer) => return Ok((answer, tried.duration_since(begun))),
+                Err(Trouble::Failed(failure)) => return Err(failure),
+                Err(Trouble::Busy) if begun.elapsed() >= self.busy_timeout => return Err(self.locked(action)),
+                Err(Trouble::Busy) => {}
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.stop.cancelled() => return Err(self.stopped(action)),
+            }
+            pause = (pause * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    async fn once<T, F>(&mut self, mut work: F) -> Result<(F, Result<T, Trouble>), Failure>
+    where
+        T: Send + 'static,
+        F: FnMut(&Working) -> Result<T, Trouble> + Send + 'static,
+    {
+        let (working, stop) = (self.working.take(), self.stop.clone());
+        let (path, access) = (self.path.clone(), self.access);
+        let done = blocking(&self.path, move || {
+            let working = match working.map_or_else(|| Working::open(&path, access, stop), Ok) {
+                Ok(working) => working,
+                Err(trouble) => return (None, work, Err(trouble)),
+            };
+            let answer = work(&working);
+            (Some(working), work, answer)
+        });
+        let (working, work, answer) = done.await?;
+        self.working = working;
+        Ok((work, answer))
+    }
+
+    fn locked(&self, action: &str) -> Failure {
+        let what = format!(
+            "cannot {action} in {}: another connection held its lock for longer than busy_timeout = {:?}",
+            self.path.display(),
+            self.busy_timeout
+        );
+        Failure::new(FailureKind::Busy, what, remedy(FailureKind::Busy))
+    }
+
+    fn stopped(&self, action: &str) -> Failure {
+        let what = format!("told to stop before it could {action} in {}", self.path.display());
+        Failure::new(FailureKind::Interrupted, what, remedy(FailureKind::Interrupted))
+    }
+
+    /// Window by window through a table; between two windows writers get their turn.
+    pub async fn walk<W: Windows>(&mut self, action: &'static str, windows: W) -> Result<W, Failure> {
+        let windows = Arc::new(Mutex::new(windows));
+        loop {
+            let shared = Arc::clone(&windows);
+            let window = move |working: &Working| {
+                // Poisoned means that a panic left a half-counted window, and that the call failed.
+                let mut windows = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                working.read(action, |connection| windows.window(connection))
+            };
+            let Some(took) = self.call(action, window).await?.0 else { break };
+            tokio::select! {
+                () = tokio::time::sleep(took) => {}
+                () = self.stop.cancelled() => return Err(self.stopped(action)),
+            }
+        }
+        let windows = Arc::into_inner(windows).and_then(|windows| windows.into_inner().ok());
+        windows.ok_or_else(|| self.stopped(action))
+    }
+}
+
+/// Anything that may block, off the async threads. A panic in it is this database's failure.
+pub(super) async fn blocking<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        let what = format!("work on {} broke off: {error}", path.display());
+        Failure::new(FailureKind::Internal, what, remedy(FailureKind::Internal))
+    })
+}
+
+impl Working {
+    pub fn open(path: &Path, access: Access, stop: CancellationToken) -> Result<Self, Trouble> {
+        let file = admit(path, access).map_err(Trouble::Failed)?;
+        let mut open = open(&file, access, stop).map_err(Trouble::Failed)?;
+        match open.learn_journal() {
+            Ok(()) => Ok(Self { file, open }),
+            Err(error) => Err(Trouble::of(&file.path, "read the database", &error)),
+        }
+    }
+
+    pub fn read<T>(
+        &self,
+        action: &str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Trouble> {
+        check_identity(&self.file).map_err(Trouble::Failed)?;
+        work(&self.open.connection).map_err(|error| Trouble::of(&self.file.path, action, &error))
+    }
+}
+
+impl Trouble {
+    pub fn of(path: &Path, action: &str, error: &rusqlite::Error) -> Self {
+        if is_busy(error) { Self::Busy } else { Self::Failed(explain(path, action, error)) }
+    }
+}
