@@ -4,3 +4,5 @@
 mod support;
 
 mod daemon;
+mod locks;
+mod walk;

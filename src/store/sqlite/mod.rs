@@ -1,6 +1,6 @@
 //! SQLite: one file, one connection, one call at a time.
 //!
-//! A call moves the connection through tokio's blocking pool and back ([`lane`]), so that a rest, a
+//! A call moves the connection through tokio's blocking pool and back (`lane`), so that a rest, a
 //! wait for a lock and an idle database cost no thread. The connection is opened at the first call
 //! that needs it and closed when the store is dropped.
 
