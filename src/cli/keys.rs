@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Value as Json, json};
 
 use super::print::{Printer, key_json};
@@ -32,7 +33,7 @@ enum Operation {
         #[command(flatten)]
         key: KeyArg,
         /// Identifies the request, so that another one cannot finish it
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         fingerprint: String,
         /// When the response ends to be replayed, in unix seconds
         #[arg(long, value_parser = parse_time, allow_negative_numbers = true)]
@@ -45,10 +46,10 @@ enum Operation {
         #[command(flatten)]
         key: KeyArg,
         /// The fingerprint that it was reserved with
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         fingerprint: String,
         /// The response, JSON; replayed byte for byte
-        #[arg(long)]
+        #[arg(long, allow_negative_numbers = true)]
         response: Response,
     },
     /// Print the response of a finished key; prints nothing, exit status 1, when there is none to replay
@@ -84,8 +85,8 @@ struct File {
 
 #[derive(Debug, clap::Args)]
 struct KeyArg {
-    /// The idempotency key
-    #[arg(long)]
+    /// The idempotency key: any text but the empty one
+    #[arg(long, value_parser = NonEmptyStringValueParser::new(), allow_hyphen_values = true)]
     key: String,
 }
 

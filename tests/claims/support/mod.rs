@@ -3,6 +3,7 @@
 pub mod command;
 pub mod daemon;
 pub mod database;
+pub mod holder;
 
 use std::time::{Duration, Instant, SystemTime};
 
