@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::ledger::Ledger;
 use super::{KeysError, RecordError, Response};
-use crate::plan::{BatchBound, Failure, FailureKind, Key, Limit, Rule, UnixTime};
+use crate::plan::{BatchBound, Failure, FailureKind, Key, Limit, Rule, State, UnixTime};
 use crate::store::sqlite::{Attempt, Order, attempt, expired_keys, remedy, schema_version};
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS keys(\
@@ -17,6 +17,7 @@ const RESERVE: &str = "INSERT INTO keys(id, fingerprint, status, response, expir
 const FINISH: &str = "UPDATE keys SET status = 'done', response = ?3 \
     WHERE id = ?1 AND fingerprint = ?2 AND status = 'pending'";
 const FETCH: &str = "SELECT response FROM keys WHERE id = ?1 AND status = 'done' AND expires > ?2";
+const LOOK: &str = "SELECT fingerprint, status, expires FROM keys WHERE id = ?1";
 const COUNTS: &str =
     "SELECT coalesce(sum(status = 'pending'), 0), coalesce(sum(status = 'done'), 0) FROM keys";
 
@@ -51,6 +52,17 @@ pub struct StateCounts {
     pub pending: u64,
     /// Finished, expired or not.
     pub done: u64,
+}
+
+/// What is recorded under a key, whether or not it can still be replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The fingerprint that it was reserved with.
+    pub fingerprint: String,
+    /// Pending, done, or unknown to the contract.
+    pub state: State,
+    /// When its response ends to be replayed.
+    pub expires: UnixTime,
 }
 
 impl Keys {
@@ -113,6 +125,19 @@ impl Keys {
         });
         let found = found.map_err(|error| self.ledger.failed("fetch a key", &error))?;
         Ok(found.flatten().map(Response::stored))
+    }
+
+    /// What a key is taken by, after [`Keys::reserve`] said `false`: the same request still in
+    /// progress, the same one done, or another one.
+    ///
+    /// # Errors
+    /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
+    pub fn look(&self, key: &str) -> Result<Option<Recorded>, KeysError> {
+        check_key(key)?;
+        let connection = self.ledger.connection();
+        let found =
+            connection.prepare_cached(LOOK).and_then(|mut look| look.query_row([key], recorded).optional());
+        Ok(found.map_err(|error| self.ledger.failed("look at a key", &error))?)
     }
 
     /// The first `limit` keys, ascending, that are done and expire at `now` or before.
@@ -200,6 +225,19 @@ impl Keys {
 
 fn check_key(key: &str) -> Result<(), KeysError> {
     if key.is_empty() { Err(KeysError::InvalidArgument("a key cannot be empty")) } else { Ok(()) }
+}
+
+fn recorded(row: &rusqlite::Row<'_>) -> rusqlite::Result<Recorded> {
+    let state = match row.get_ref(1)?.as_bytes() {
+        Ok(b"pending") => State::Pending,
+        Ok(b"done") => State::Done,
+        _ => State::Unknown,
+    };
+    let expires: f64 = row.get(2)?;
+    let expires = UnixTime::new(expires).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Real, error.into())
+    })?;
+    Ok(Recorded { fingerprint: row.get(0)?, state, expires })
 }
 
 fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {

@@ -28,7 +28,7 @@ mod response;
 pub use counter::{DurableCounter, Overflow};
 pub use error::{KeysError, OperationError, RecordError};
 pub use fingerprint::Fingerprint;
-pub use keys::{Keys, StateCounts};
+pub use keys::{Keys, Recorded, StateCounts};
 pub use once::{Answer, EmptyName, Request};
 pub use operation::Operations;
 pub use response::{Response, ResponseError};

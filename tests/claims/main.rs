@@ -5,4 +5,5 @@ mod support;
 
 mod daemon;
 mod locks;
+mod record;
 mod walk;
