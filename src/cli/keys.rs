@@ -11,7 +11,7 @@ use super::print::{Printer, key_json};
 use super::{Exit, Outcome};
 use crate::clock;
 use crate::plan::{Limit, UnixTime};
-use crate::record::{Keys, KeysError, Response};
+use crate::record::{Keys, KeysError, RecordError, Response};
 
 /// The longest wait for a lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -168,8 +168,19 @@ fn parse_time(text: &str) -> Result<UnixTime, String> {
 impl From<KeysError> for Exit {
     fn from(error: KeysError) -> Self {
         match error {
-            KeysError::InvalidArgument(_) | KeysError::NotAKeyTable(_) => Self::wrong(error),
-            KeysError::Busy(_) | KeysError::Storage(_) | KeysError::OutcomeUnknown(_) => Self::unknown(error),
+            KeysError::InvalidArgument(_) => Self::wrong(error),
+            KeysError::Record(error) => error.into(),
+        }
+    }
+}
+
+impl From<RecordError> for Exit {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::NotOurTable(_) => Self::wrong(error),
+            RecordError::Busy(_) | RecordError::Storage(_) | RecordError::OutcomeUnknown(_) => {
+                Self::unknown(error)
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each. They print, and decide nothing.
 
 mod check;
+mod counter;
 mod demo;
 mod dry_run;
 mod keys;
@@ -76,6 +77,8 @@ enum Command {
     Pending(pending::Args),
     /// The key table's contract, for scripts and tests
     Keys(keys::Args),
+    /// The durable operation: a counter that applies each key once
+    Counter(counter::Args),
     /// The whole thing on a database of its own, with a simulated application
     Demo(demo::Args),
     /// Print shell completions
@@ -144,6 +147,7 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
         Command::Status(args) => status::run(&args, &printer),
         Command::Pending(args) => pending::run(&args, settings(&global.config)?, &printer),
         Command::Keys(args) => keys::run(args, &printer),
+        Command::Counter(args) => counter::run(&args, &printer),
         Command::Demo(args) => demo::run(&args, &printer),
         Command::Completions(args) => package::completions(&args, &printer),
         Command::Man => package::man(&printer),

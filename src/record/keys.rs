@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Params};
+use rusqlite::{Connection, OptionalExtension, Params};
 
-use super::{KeysError, Response};
-use crate::plan::{BatchBound, Failure, FailureKind, Key, Limit, Rule, UnixTime};
-use crate::store::sqlite::{
-    Access, Admitted, Attempt, Order, admit, attempt, expired_keys, explain, remedy, schema_version,
-};
+use super::ledger::Ledger;
+use super::{KeysError, RecordError, Response};
+use crate::plan::{BatchBound, Failure, FailureKind, Key, Limit, Rule, State, UnixTime};
+use crate::store::sqlite::{Attempt, Order, attempt, expired_keys, remedy, schema_version};
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS keys(\
     id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, status TEXT NOT NULL, response TEXT, expires REAL NOT NULL)";
@@ -18,17 +17,20 @@ const RESERVE: &str = "INSERT INTO keys(id, fingerprint, status, response, expir
 const FINISH: &str = "UPDATE keys SET status = 'done', response = ?3 \
     WHERE id = ?1 AND fingerprint = ?2 AND status = 'pending'";
 const FETCH: &str = "SELECT response FROM keys WHERE id = ?1 AND status = 'done' AND expires > ?2";
+const LOOK: &str = "SELECT fingerprint, status, expires FROM keys WHERE id = ?1";
 const COUNTS: &str =
     "SELECT coalesce(sum(status = 'pending'), 0), coalesce(sum(status = 'done'), 0) FROM keys";
 
-/// The key table `keys` in one SQLite file.
+/// The key table `keys` in one SQLite file. Threads share one value, processes share the file.
+///
+/// Every `bool` is an answer, and every error says what is known: see [`KeysError`].
 ///
 /// ```
 /// use keysweep::plan::{Limit, UnixTime};
 /// use keysweep::record::Keys;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("app.db");
-/// let mut keys = Keys::create(&path, std::time::Duration::from_secs(5))?;
+/// let keys = Keys::create(&path, std::time::Duration::from_secs(5))?;
 /// let (now, expires) = (UnixTime::new(10.0)?, UnixTime::new(20.0)?);
 /// assert!(keys.reserve("k", "v1", expires)?); // ours: act, then
 /// assert!(keys.finish("k", "v1", &r#"{"receipt":1}"#.parse()?)?);
@@ -39,8 +41,7 @@ const COUNTS: &str =
 /// ```
 #[derive(Debug)]
 pub struct Keys {
-    file: Admitted,
-    connection: Connection,
+    ledger: Ledger,
     rule: Rule,
 }
 
@@ -53,43 +54,51 @@ pub struct StateCounts {
     pub done: u64,
 }
 
+/// What is recorded under a key, whether or not it can still be replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The fingerprint that it was reserved with.
+    pub fingerprint: String,
+    /// Pending, done, or unknown to the contract.
+    pub state: State,
+    /// When its response ends to be replayed.
+    pub expires: UnixTime,
+}
+
 impl Keys {
-    /// Open the file, which must be there and hold something; `busy_timeout` is the longest wait for a lock.
+    /// Open the file, which must be there and hold something; `busy_timeout` is the longest wait for
+    /// a lock, for each call.
     ///
     /// # Errors
-    /// [`KeysError::NotAKeyTable`] when the file is missing, no database, or not ours to open.
+    /// [`RecordError::NotOurTable`] when the file is missing, no database, or not ours to open.
     pub fn open(path: &Path, busy_timeout: Duration) -> Result<Self, KeysError> {
-        let file = admit(path, Access::Write)?;
-        let connection = connect(&file.path, OpenFlags::empty(), busy_timeout)?;
-        Ok(Self { file, connection, rule: Rule::key_table(Duration::ZERO) })
+        Ok(Self { ledger: Ledger::open(path, busy_timeout)?, rule: Rule::key_table(Duration::ZERO) })
     }
 
     /// Create the file if it is missing, and in it the table if it is missing.
     ///
     /// # Errors
-    /// As for [`Keys::open`], and [`KeysError::Busy`].
+    /// As for [`Keys::open`], and as [`RecordError`] says.
     pub fn create(path: &Path, busy_timeout: Duration) -> Result<Self, KeysError> {
-        if !path.metadata().is_ok_and(|file| file.len() > 0) {
-            create_table(&connect(path, OpenFlags::SQLITE_OPEN_CREATE, busy_timeout)?, path)?;
-        }
-        let mut keys = Self::open(path, busy_timeout)?;
-        keys.init()?;
-        Ok(keys)
+        Ok(Self {
+            ledger: Ledger::create(path, busy_timeout, CREATE)?,
+            rule: Rule::key_table(Duration::ZERO),
+        })
     }
 
     /// Create the table if it is missing. Running it again changes nothing.
     ///
     /// # Errors
-    /// [`KeysError::Busy`] and [`KeysError::Storage`].
-    pub fn init(&mut self) -> Result<(), KeysError> {
-        create_table(&self.connection, &self.file.path)
+    /// As [`RecordError`] says.
+    pub fn init(&self) -> Result<(), KeysError> {
+        Ok(self.ledger.create_tables(CREATE)?)
     }
 
     /// Put a key that is not there in as pending: `true`. An existing row, expired or not, is not changed: `false`.
     ///
     /// # Errors
-    /// [`KeysError::InvalidArgument`] for an empty key; else as the kinds say.
-    pub fn reserve(&mut self, key: &str, fingerprint: &str, expires: UnixTime) -> Result<bool, KeysError> {
+    /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
+    pub fn reserve(&self, key: &str, fingerprint: &str, expires: UnixTime) -> Result<bool, KeysError> {
         check_key(key)?;
         self.write("reserve a key", RESERVE, (key, fingerprint, expires.seconds()))
     }
@@ -98,8 +107,8 @@ impl Keys {
     /// Anything else changes nothing: `false`.
     ///
     /// # Errors
-    /// [`KeysError::InvalidArgument`] for an empty key; else as the kinds say.
-    pub fn finish(&mut self, key: &str, fingerprint: &str, response: &Response) -> Result<bool, KeysError> {
+    /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
+    pub fn finish(&self, key: &str, fingerprint: &str, response: &Response) -> Result<bool, KeysError> {
         check_key(key)?;
         self.write("finish a key", FINISH, (key, fingerprint, response.as_str()))
     }
@@ -107,67 +116,78 @@ impl Keys {
     /// The response of a done row that expires later than `now`; otherwise nothing.
     ///
     /// # Errors
-    /// [`KeysError::InvalidArgument`] for an empty key; else as the kinds say.
-    pub fn fetch(&mut self, key: &str, now: UnixTime) -> Result<Option<Response>, KeysError> {
+    /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
+    pub fn fetch(&self, key: &str, now: UnixTime) -> Result<Option<Response>, KeysError> {
         check_key(key)?;
-        let found = self.connection.prepare_cached(FETCH).and_then(|mut statement| {
+        let connection = self.ledger.connection();
+        let found = connection.prepare_cached(FETCH).and_then(|mut statement| {
             statement.query_row((key, now.seconds()), |row| row.get::<_, Option<String>>(0)).optional()
         });
-        let found = found.map_err(|error| self.failed("fetch a key", &error))?;
+        let found = found.map_err(|error| self.ledger.failed("fetch a key", &error))?;
         Ok(found.flatten().map(Response::stored))
+    }
+
+    /// What a key is taken by, after [`Keys::reserve`] said `false`: the same request still in
+    /// progress, the same one done, or another one.
+    ///
+    /// # Errors
+    /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
+    pub fn look(&self, key: &str) -> Result<Option<Recorded>, KeysError> {
+        check_key(key)?;
+        let connection = self.ledger.connection();
+        let found =
+            connection.prepare_cached(LOOK).and_then(|mut look| look.query_row([key], recorded).optional());
+        Ok(found.map_err(|error| self.ledger.failed("look at a key", &error))?)
     }
 
     /// The first `limit` keys, ascending, that are done and expire at `now` or before.
     ///
     /// # Errors
-    /// As the kinds say.
-    pub fn expired(&mut self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
-        self.candidates(now, limit)
+    /// As [`RecordError`] says.
+    pub fn expired(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
+        self.candidates(&self.ledger.connection(), now, limit)
     }
 
     /// Delete these same candidates in one transaction, and give the keys that are gone, ascending.
     /// Never a pending row.
     ///
     /// # Errors
-    /// As the kinds say.
-    pub fn purge(&mut self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
-        let keys = self.candidates(now, limit)?;
-        let schema_version =
-            schema_version(&self.connection).map_err(|error| self.failed("purge keys", &error))?;
+    /// As [`RecordError`] says.
+    pub fn purge(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
+        let connection = self.ledger.connection();
+        let keys = self.candidates(&connection, now, limit)?;
+        let version = schema_version(&connection);
         let order = Order {
-            file: &self.file,
+            file: &self.ledger.file,
             rule: &self.rule,
             cutoff: self.rule.clock.cutoff(now),
             bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
-            schema_version,
+            schema_version: version.map_err(|error| self.ledger.failed("purge keys", &error))?,
         };
-        match attempt(&self.connection, &order, &keys)? {
+        match attempt(&connection, &order, &keys).map_err(RecordError::from)? {
             Attempt::Committed(batch) => Ok(batch.deleted),
-            Attempt::Busy => Err(KeysError::Busy(Failure::new(
-                FailureKind::Busy,
-                format!("cannot purge keys in {}: its lock was held for too long", self.file.path.display()),
-                remedy(FailureKind::Busy),
-            ))),
+            Attempt::Busy => Err(self.busy().into()),
         }
     }
 
     /// The number of pending and of done rows.
     ///
     /// # Errors
-    /// As the kinds say.
-    pub fn counts(&mut self) -> Result<StateCounts, KeysError> {
-        let counts = self.connection.prepare_cached(COUNTS).and_then(|mut statement| {
+    /// As [`RecordError`] says.
+    pub fn counts(&self) -> Result<StateCounts, KeysError> {
+        let connection = self.ledger.connection();
+        let counts = connection.prepare_cached(COUNTS).and_then(|mut statement| {
             statement.query_row([], |row| Ok(StateCounts { pending: count(row, 0)?, done: count(row, 1)? }))
         });
-        counts.map_err(|error| self.failed("count keys", &error))
+        Ok(counts.map_err(|error| self.ledger.failed("count keys", &error))?)
     }
 
     /// Show on an empty table that deleting a key ends its guarantee: reserve, finish, purge at the
     /// expiry, and reserve again. Gives that last answer.
     ///
     /// # Errors
-    /// As the kinds say.
-    pub fn retention_cycle(&mut self, key: &str) -> Result<bool, KeysError> {
+    /// As [`RecordError`] says.
+    pub fn retention_cycle(&self, key: &str) -> Result<bool, KeysError> {
         let at = |seconds: i64| UnixTime::from_millis(seconds * 1000);
         let receipt = Response::stored(r#"{"receipt":1}"#.into());
         self.reserve(key, "v1", at(10))?;
@@ -176,39 +196,48 @@ impl Keys {
         self.reserve(key, "v2", at(20))
     }
 
-    fn candidates(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
+    fn candidates(
+        &self,
+        connection: &Connection,
+        now: UnixTime,
+        limit: Limit,
+    ) -> Result<Vec<Key>, KeysError> {
         let cutoff = self.rule.clock.cutoff(now);
-        let keys = expired_keys(&self.connection, &self.rule, cutoff, limit);
-        keys.map_err(|error| self.failed("search for expired keys", &error))
+        let keys = expired_keys(connection, &self.rule, cutoff, limit);
+        Ok(keys.map_err(|error| self.ledger.failed("search for expired keys", &error))?)
     }
 
-    fn write(&mut self, action: &str, sql: &str, values: impl Params) -> Result<bool, KeysError> {
-        let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
-        Ok(changed.map_err(|error| self.failed(action, &error))? == 1)
+    /// One statement that is a transaction of its own: immediate, because it begins with a write.
+    fn write(&self, action: &str, sql: &str, values: impl Params) -> Result<bool, KeysError> {
+        let connection = self.ledger.connection();
+        let changed = connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        Ok(changed.map_err(|error| self.ledger.commit_failed(action, &error))? == 1)
     }
 
-    fn failed(&self, action: &str, error: &rusqlite::Error) -> KeysError {
-        explain(&self.file.path, action, error).into()
+    fn busy(&self) -> RecordError {
+        let what = format!(
+            "cannot purge keys in {}: its lock was held for too long",
+            self.ledger.file.path.display()
+        );
+        RecordError::Busy(Failure::new(FailureKind::Busy, what, remedy(FailureKind::Busy)))
     }
-}
-
-fn connect(path: &Path, create: OpenFlags, busy_timeout: Duration) -> Result<Connection, KeysError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-    // A path that begins with `file:` would be read as a URI.
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
-    let opened = Connection::open_with_flags(absolute, flags).and_then(|connection| {
-        connection.busy_timeout(busy_timeout)?;
-        Ok(connection)
-    });
-    opened.map_err(|error| explain(path, "open the database", &error).into())
-}
-
-fn create_table(connection: &Connection, path: &Path) -> Result<(), KeysError> {
-    connection.execute_batch(CREATE).map_err(|error| explain(path, "create the key table", &error).into())
 }
 
 fn check_key(key: &str) -> Result<(), KeysError> {
-    if key.is_empty() { Err(KeysError::InvalidArgument("a key cannot be empty".into())) } else { Ok(()) }
+    if key.is_empty() { Err(KeysError::InvalidArgument("a key cannot be empty")) } else { Ok(()) }
+}
+
+fn recorded(row: &rusqlite::Row<'_>) -> rusqlite::Result<Recorded> {
+    let state = match row.get_ref(1)?.as_bytes() {
+        Ok(b"pending") => State::Pending,
+        Ok(b"done") => State::Done,
+        _ => State::Unknown,
+    };
+    let expires: f64 = row.get(2)?;
+    let expires = UnixTime::new(expires).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Real, error.into())
+    })?;
+    Ok(Recorded { fingerprint: row.get(0)?, state, expires })
 }
 
 fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {

@@ -8,4 +8,5 @@ mod commands;
 mod contract;
 mod daemon;
 mod locks;
+mod record;
 mod walk;

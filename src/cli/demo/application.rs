@@ -56,17 +56,17 @@ impl Application {
     }
 }
 
-fn work(mut keys: Keys, progress: &Progress) -> Result<StateCounts, KeysError> {
+fn work(keys: Keys, progress: &Progress) -> Result<StateCounts, KeysError> {
     let mut request = 0_u64;
     while !progress.stop.load(Ordering::Relaxed) {
         request += 1;
-        handle(&mut keys, request, progress)?;
+        handle(&keys, request, progress)?;
         std::thread::sleep(BETWEEN_REQUESTS);
     }
     keys.counts()
 }
 
-fn handle(keys: &mut Keys, request: u64, progress: &Progress) -> Result<(), KeysError> {
+fn handle(keys: &Keys, request: u64, progress: &Progress) -> Result<(), KeysError> {
     let key = format!("request-{request:06}");
     let Some(expires) = clock::now().after(REPLAYED_FOR) else { return Ok(()) };
     if keys.reserve(&key, "v1", expires)? {

@@ -23,8 +23,16 @@ pub(crate) fn explain(path: &Path, action: &str, error: &Error) -> Failure {
     Failure::new(kind, what, remedy(kind))
 }
 
+/// The engine's code, also of a statement that it did not understand.
+fn code_of(error: &Error) -> Option<ErrorCode> {
+    match error {
+        Error::SqlInputError { error, .. } => Some(error.code),
+        error => error.sqlite_error_code(),
+    }
+}
+
 fn kind_of(error: &Error) -> FailureKind {
-    let Some(code) = error.sqlite_error_code() else {
+    let Some(code) = code_of(error) else {
         return FailureKind::Internal;
     };
     match code {

@@ -1,0 +1,116 @@
+//! The file that is recorded in: one connection, used by one thread at a time, and its transactions.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+
+use super::RecordError;
+use crate::plan::{Failure, FailureKind};
+use crate::store::sqlite::{Access, Admitted, admit, explain};
+
+/// An open file. Threads share it; each call has the connection for itself.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    pub file: Admitted,
+    connection: Mutex<Connection>,
+}
+
+impl Ledger {
+    /// Open a file that is there and holds something.
+    pub fn open(path: &Path, busy_timeout: Duration) -> Result<Self, RecordError> {
+        let file = admit(path, Access::Write)?;
+        let connection = connect(&file.path, OpenFlags::empty(), busy_timeout)?;
+        Ok(Self { file, connection: Mutex::new(connection) })
+    }
+
+    /// Open the file, made if it is missing, and run this SQL in one transaction: it must change nothing the second time.
+    pub fn create(path: &Path, busy_timeout: Duration, tables: &str) -> Result<Self, RecordError> {
+        if !path.metadata().is_ok_and(|file| file.len() > 0) {
+            let new = connect(&absolute(path), OpenFlags::SQLITE_OPEN_CREATE, busy_timeout)?;
+            new.execute_batch(tables).map_err(|error| explain(path, "create the tables", &error))?;
+        }
+        let ledger = Self::open(path, busy_timeout)?;
+        ledger.create_tables(tables)?;
+        Ok(ledger)
+    }
+
+    pub fn create_tables(&self, tables: &str) -> Result<(), RecordError> {
+        self.transact("create the tables", |transaction| {
+            transaction.execute_batch(tables).map_err(|error| self.failed("create the tables", &error))
+        })
+    }
+
+    /// Run one immediate transaction. What `work` refuses is rolled back, and so is what panics.
+    pub fn transact<T, E: From<RecordError>>(
+        &self,
+        action: &str,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = self.connection();
+        let failed = |error: rusqlite::Error| E::from(self.failed(action, &error));
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let answer = work(&transaction)?;
+        if transaction.is_autocommit() {
+            let what = format!("the change ended its own transaction in {}", self.file.path.display());
+            return Err(RecordError::OutcomeUnknown(Failure::new(
+                FailureKind::CommitUnknown,
+                what,
+                "a change must neither commit nor roll back",
+            ))
+            .into());
+        }
+        transaction.commit().map_err(|error| self.commit_failed(action, &error))?;
+        Ok(answer)
+    }
+
+    /// The connection, for a statement that is a transaction of its own. A thread that panicked with
+    /// it has rolled back.
+    pub fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a failed read or an uncommitted write means.
+    pub fn failed(&self, action: &str, error: &rusqlite::Error) -> RecordError {
+        let cause = explain(&self.file.path, action, error);
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => RecordError::Storage(cause),
+            _ => cause.into(),
+        }
+    }
+
+    /// What a failed COMMIT means, or the failure of a statement that commits by itself: busy and a
+    /// refused constraint are certain to have changed nothing. After a failed write or sync, what
+    /// was written may still come back at the next opening, so nothing is certain.
+    pub fn commit_failed(&self, action: &str, error: &rusqlite::Error) -> RecordError {
+        let open = matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::DatabaseCorrupt)
+        );
+        if !open {
+            return self.failed(action, error);
+        }
+        let cause = explain(&self.file.path, action, error);
+        let what = format!("{}; whether it took effect is not known", cause.what());
+        let kind = FailureKind::CommitUnknown;
+        RecordError::OutcomeUnknown(Failure::new(kind, what, "open the file again and ask with the same key"))
+    }
+}
+
+fn connect(path: &Path, create: OpenFlags, busy_timeout: Duration) -> Result<Connection, RecordError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+    let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
+        connection.busy_timeout(busy_timeout)?;
+        // FULL, and the folder of a rollback journal too: an answer that was given survives a power cut.
+        connection.execute_batch("PRAGMA synchronous = EXTRA")?;
+        Ok(connection)
+    });
+    opened.map_err(|error| explain(path, "open the database", &error).into())
+}
+
+/// A path that begins with `file:` would be read as a URI.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
