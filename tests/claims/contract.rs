@@ -149,7 +149,7 @@ fn a_response_is_replayed_byte_for_byte() {
 #[test]
 fn a_response_may_be_nested_as_deep_as_it_likes() {
     let database = empty();
-    let mut keys = Keys::open(&database.path(), PATIENCE).unwrap();
+    let keys = Keys::open(&database.path(), PATIENCE).unwrap();
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     assert!(keys.reserve("k", "v1", at(20.0)).unwrap());
     assert!(keys.finish("k", "v1", &deep.parse().unwrap()).unwrap());

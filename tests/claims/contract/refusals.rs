@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keysweep::plan::Limit;
-use keysweep::record::{Keys, KeysError};
+use keysweep::record::{Keys, KeysError, RecordError};
 
 use super::{answers, at, keys, new_file, rows};
 use crate::support::holder::Holder;
@@ -138,8 +138,8 @@ fn the_library_tells_busy_from_wrong() {
     let database = Database::with_keys(Journal::Wal, [("d", "done", 1.0)]);
     let holder = Holder::start(&database.path(), "BEGIN IMMEDIATE");
     let mut keys = Keys::open(&database.path(), Duration::from_millis(20)).unwrap();
-    assert!(matches!(keys.reserve("k", "v1", at(10.0)), Err(KeysError::Busy(_))));
-    assert!(matches!(keys.purge(at(10.0), Limit::DEFAULT), Err(KeysError::Busy(_))));
+    assert!(matches!(keys.reserve("k", "v1", at(10.0)), Err(KeysError::Record(RecordError::Busy(_)))));
+    assert!(matches!(keys.purge(at(10.0), Limit::DEFAULT), Err(KeysError::Record(RecordError::Busy(_)))));
     assert_eq!(keys.expired(at(10.0), Limit::DEFAULT).unwrap().len(), 1);
     drop(holder);
     assert_eq!(keys.purge(at(10.0), Limit::DEFAULT).unwrap().len(), 1);
