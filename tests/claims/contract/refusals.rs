@@ -137,7 +137,7 @@ fn a_locked_database_is_no_answer_and_nothing_is_changed() {
 fn the_library_tells_busy_from_wrong() {
     let database = Database::with_keys(Journal::Wal, [("d", "done", 1.0)]);
     let holder = Holder::start(&database.path(), "BEGIN IMMEDIATE");
-    let mut keys = Keys::open(&database.path(), Duration::from_millis(20)).unwrap();
+    let keys = Keys::open(&database.path(), Duration::from_millis(20)).unwrap();
     assert!(matches!(keys.reserve("k", "v1", at(10.0)), Err(KeysError::Record(RecordError::Busy(_)))));
     assert!(matches!(keys.purge(at(10.0), Limit::DEFAULT), Err(KeysError::Record(RecordError::Busy(_)))));
     assert_eq!(keys.expired(at(10.0), Limit::DEFAULT).unwrap().len(), 1);
