@@ -3,4 +3,11 @@
 
 mod support;
 
+mod boundary;
 mod daemon;
+mod ownership;
+mod refused;
+mod shapes;
+mod states;
+mod sweep;
+mod walls;

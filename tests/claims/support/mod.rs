@@ -3,6 +3,8 @@
 pub mod command;
 pub mod daemon;
 pub mod database;
+pub mod library;
+pub mod users;
 
 use std::time::{Duration, Instant, SystemTime};
 
