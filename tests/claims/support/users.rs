@@ -26,8 +26,7 @@ impl User {
     /// A command that starts this program as the user, with nothing of our environment but PATH.
     pub fn command(self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("setpriv");
-        let groups =
-            self.group.map_or_else(|| "--clear-groups".into(), |group| format!("--groups={group}"));
+        let groups = self.group.map_or_else(|| "--clear-groups".into(), |group| format!("--groups={group}"));
         command.arg(format!("--reuid={}", self.uid)).arg(format!("--regid={}", self.gid)).arg(groups);
         command.arg(program).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command
@@ -47,8 +46,10 @@ pub fn permit(path: &Path, mode: u32) {
 /// A copy of the built binary in this folder, which any user may start.
 pub fn public_binary(folder: &Path) -> PathBuf {
     let binary = folder.join("keysweep");
-    std::fs::copy(BINARY, &binary).unwrap();
+    // By another process: a file that this one has open for writing, and so each child that is
+    // started meanwhile, cannot be run.
+    let copied = Command::new("install").args(["-m", "755", BINARY]).arg(&binary).status().unwrap();
+    assert!(copied.success(), "cannot copy {BINARY} to {binary:?}");
     permit(folder, 0o755);
-    permit(&binary, 0o755);
     binary
 }
