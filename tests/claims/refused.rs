@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::command::run;
 use crate::support::users::{SWEEPER, User, give, permit, public_binary};
+use crate::support::writer::Writer;
 use crate::support::{Daemon, Database, Journal};
 
 const FAST: &str = "[defaults]\nevery = '100ms'\ncensus = '100ms'\n";
@@ -268,4 +269,16 @@ fn it_recovers_by_itself_once_the_fault_is_mended() {
         daemon.wait_for_metric(r#"keysweep_held{database="bad",reason="schema",table="keys"}"#, 0.0);
         assert_eq!(pair.bad.ids(), ["open"]);
     }
+}
+
+#[test]
+fn a_database_whose_sweep_alone_fails_is_down_until_one_succeeds() {
+    let pair = Pair::new(Journal::Wal);
+    let writer = Writer::begin(&pair.bad);
+    let daemon = Daemon::start_command(pair.keysweep(As::Root, "busy_timeout = '0s'").arg("run"));
+    daemon.wait_for_metric(r#"keysweep_rows{database="bad",state="done",table="keys"}"#, 1.0);
+    daemon.wait_for_metric(r#"keysweep_database_up{database="bad"}"#, 0.0);
+    drop(writer);
+    daemon.wait_for_metric(BAD_DELETED, 1.0);
+    daemon.wait_for_metric(r#"keysweep_database_up{database="bad"}"#, 1.0);
 }

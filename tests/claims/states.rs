@@ -1,11 +1,12 @@
 //! States: what is pending, done or unknown, and what survives whatever its age.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use keysweep::plan::{Identifier, Literal, Rule, Stop, UnixTime};
 
 use crate::support::library::{census_at, sweep_at};
-use crate::support::{Daemon, Database, Journal};
+use crate::support::{Daemon, Database, Journal, keysweep};
 
 const NOW: f64 = 1_790_000_000.0;
 const TEN_YEARS: f64 = 3_652.0 * 86_400.0;
@@ -160,6 +161,9 @@ fn rows_without_a_key_are_counted_even_where_nothing_else_numbers_the_rows() {
         let database = Database::new(journal, &(many(table) + keyless));
         let counts = census_at(&database, &key_table(), NOW);
         assert_eq!((counts.pending, counts.done, counts.unknown), (1_667, 1_667, 1_666), "{journal:?}");
+        let pending = ["--json", "pending", "--limit", "100000", "--config"].map(OsString::from);
+        let answer = keysweep(pending.into_iter().chain([database.config("").into()]));
+        assert_eq!((answer.status, answer.json_lines().len()), (0, 834), "{journal:?}");
     }
 }
 

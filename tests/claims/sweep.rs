@@ -1,11 +1,9 @@
 //! The command `sweep`: what it says, what it takes, and its dry run.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
-
 use serde_json::{Value, json};
 
 use crate::support::database::KEY_TABLE;
+use crate::support::writer::Writer;
 use crate::support::{Answer, Database, Journal, keysweep, now};
 
 const FAR: f64 = 9_000_000_000.0;
@@ -86,33 +84,6 @@ fn a_dry_run_changes_no_byte_of_the_file() {
         let before = std::fs::read(database.path()).unwrap();
         assert_eq!(named(&database.sweep("", &["--dry-run"])), ["a", "e"], "{journal:?}");
         assert!(std::fs::read(database.path()).unwrap() == before, "{journal:?}");
-    }
-}
-
-/// The distribution's `sqlite3` inside a write transaction.
-struct Writer(Child);
-
-impl Writer {
-    fn begin(database: &Database) -> Self {
-        let mut child = Command::new("/usr/bin/sqlite3")
-            .arg(database.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let sql = b"BEGIN IMMEDIATE;\nUPDATE keys SET response = 'x' WHERE id = 'b';\nSELECT 'begun';\n";
-        child.stdin.as_mut().unwrap().write_all(sql).unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "begun\n");
-        Self(child)
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
     }
 }
 

@@ -5,6 +5,7 @@ pub mod daemon;
 pub mod database;
 pub mod library;
 pub mod users;
+pub mod writer;
 
 use std::time::{Duration, Instant, SystemTime};
 
