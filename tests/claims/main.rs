@@ -4,6 +4,7 @@
 mod support;
 
 mod boundary;
+mod crashed;
 mod daemon;
 mod ownership;
 mod references;
