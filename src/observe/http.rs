@@ -315,7 +315,7 @@ mod tests {
         let mut half_open = connect(listener.local_addr().unwrap());
         half_open.write_all(b"GET /met").unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let routes = routes(sample::observer(), Arc::new(|| true));
+        let routes = routes(sample::observer(), Arc::new(|| true), || UnixTime::from_millis(0));
         let short = Duration::from_millis(20);
         timeout(PATIENCE, converse(stream, routes, CancellationToken::new(), short))
             .await
