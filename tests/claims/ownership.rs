@@ -118,6 +118,30 @@ fn the_application_can_write_after_a_kill_in_the_middle_of_a_sweep() {
     }
 }
 
+/// The nth sync to disk of a thread kills the process before it takes place.
+fn killed_at_sync(shared: &Shared, user: User, nth: u32) -> bool {
+    let mut strace = user.command("/usr/bin/strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e"]);
+    strace.arg(format!("inject=fdatasync,fsync:signal=KILL:when={nth}"));
+    let keysweep = shared.keysweep(None, "");
+    let answer = run(strace.arg(keysweep.get_program()).args(keysweep.get_args()).arg("sweep"));
+    answer.status == -1
+}
+
+#[test]
+fn a_journal_that_a_kill_left_behind_is_the_applications_to_roll_back() {
+    let mut left_behind = 0;
+    for nth in 1..=4 {
+        let shared = Shared::new(Journal::Delete, HANDED_DOWN, 250);
+        assert!(killed_at_sync(&shared, SWEEPER, nth), "no {nth}. sync");
+        left_behind += u32::from(shared.database.files().contains(&"app.db-journal".into()));
+        shared.assert_usable();
+        assert_eq!(shared.database.files(), ["app.db"], "{nth}. sync");
+        assert!(shared.database.ids().contains(&"mine".into()));
+    }
+    assert!(left_behind > 0, "no kill came in the middle of a transaction");
+}
+
 #[test]
 fn a_folder_that_does_not_is_refused_with_the_remedy_and_nothing_is_created() {
     for journal in JOURNALS {
