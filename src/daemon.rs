@@ -56,7 +56,7 @@ pub async fn run(
     let pulse = schedule::start(ropes, &tasks, stop.clone()).await?;
     if let Some(listener) = listener {
         let alive = Arc::new(move || pulse.is_alive());
-        tasks.spawn(observe::serve(listener, observer.clone(), alive, stop.clone()));
+        tasks.spawn(observe::serve(listener, observer.clone(), alive, clock::now, stop.clone()));
     }
     observer.set_ready();
     stop.cancelled().await;

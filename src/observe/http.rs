@@ -47,9 +47,15 @@ const POLICY: [(HeaderName, &str); 4] = [
 pub type Alive = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Serves until `shutdown`, and ends at most about a second after it, whatever the clients do.
-pub async fn serve(listener: TcpListener, observer: Observer, alive: Alive, shutdown: CancellationToken) {
+pub async fn serve(
+    listener: TcpListener,
+    observer: Observer,
+    alive: Alive,
+    now: fn() -> UnixTime,
+    shutdown: CancellationToken,
+) {
     let connections = TaskTracker::new();
-    let accepting = accept(listener, routes(observer, alive), connections.clone(), shutdown.clone());
+    let accepting = accept(listener, routes(observer, alive, now), connections.clone(), shutdown.clone());
     shutdown.run_until_cancelled(accepting).await;
     connections.close();
     connections.wait().await;
@@ -106,9 +112,10 @@ async fn converse(stream: TcpStream, routes: Router, shutdown: CancellationToken
 struct Served {
     observer: Observer,
     alive: Alive,
+    now: fn() -> UnixTime,
 }
 
-fn routes(observer: Observer, alive: Alive) -> Router {
+fn routes(observer: Observer, alive: Alive, now: fn() -> UnixTime) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/style.css", get(style))
@@ -116,7 +123,7 @@ fn routes(observer: Observer, alive: Alive) -> Router {
         .route("/metrics", get(metrics))
         .route("/livez", get(live))
         .route("/readyz", get(ready))
-        .with_state(Served { observer, alive })
+        .with_state(Served { observer, alive, now })
 }
 
 async fn metrics(State(served): State<Served>) -> Response {
@@ -128,9 +135,8 @@ async fn status(State(served): State<Served>) -> Response {
 }
 
 async fn page(State(served): State<Served>) -> Response {
-    let now = UnixTime::from_millis(chrono::Utc::now().timestamp_millis());
     let status = served.observer.status();
-    let html = Page { status: &status, now }.to_string();
+    let html = Page { status: &status, now: (served.now)() }.to_string();
     text("text/html; charset=utf-8", Ok::<_, Infallible>(html))
 }
 
@@ -192,7 +198,13 @@ mod tests {
         let (alive, shutdown) = (Arc::new(AtomicBool::new(true)), CancellationToken::new());
         let asked = alive.clone();
         let alive_now: Alive = Arc::new(move || asked.load(Ordering::Relaxed));
-        let server = tokio::spawn(serve(listener, observer.clone(), alive_now, shutdown.clone()));
+        let server = tokio::spawn(serve(
+            listener,
+            observer.clone(),
+            alive_now,
+            || UnixTime::from_millis(0),
+            shutdown.clone(),
+        ));
         Running { address, observer, alive, shutdown, server }
     }
 
@@ -303,7 +315,7 @@ mod tests {
         let mut half_open = connect(listener.local_addr().unwrap());
         half_open.write_all(b"GET /met").unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let routes = routes(sample::observer(), Arc::new(|| true));
+        let routes = routes(sample::observer(), Arc::new(|| true), || UnixTime::from_millis(0));
         let short = Duration::from_millis(20);
         timeout(PATIENCE, converse(stream, routes, CancellationToken::new(), short))
             .await

@@ -20,6 +20,7 @@ pub(super) struct Oldest {
     now: UnixTime,
     walk: String,
     after: Option<Value>,
+    rows: usize,
     most: usize,
     /// The newest of the kept rows is on top, to make room for an older one.
     kept: BinaryHeap<Found>,
@@ -59,18 +60,24 @@ impl Windows for Oldest {
             if row.get(1)? {
                 self.keep(Key::new(vec![read(row.get_ref(2)?)]), &read(row.get_ref(3)?));
             }
-            if begun.elapsed() >= TIME {
+            if begun.elapsed() >= TIME && self.after != Some(Value::Null) {
                 return Ok(Some(begun.elapsed()));
             }
         }
-        Ok((count == ROWS).then(|| begun.elapsed()))
+        if count == self.rows && self.after == Some(Value::Null) {
+            // A walk by key cannot go on from a row without one: take all of those in one window.
+            (self.after, self.rows) = (None, self.rows.saturating_mul(2));
+            self.kept.clear();
+            return Ok(Some(begun.elapsed()));
+        }
+        Ok((count == self.rows).then(|| begun.elapsed()))
     }
 }
 
 impl Oldest {
     pub fn new(rule: &Rule, now: UnixTime, rowid: Option<&str>, most: usize) -> Self {
         let walk = rowid.map_or_else(|| column(&rule.key), |rowid| format!("t.{rowid}"));
-        Self { rule: rule.clone(), now, walk, after: None, most, kept: BinaryHeap::new() }
+        Self { rule: rule.clone(), now, walk, after: None, rows: ROWS, most, kept: BinaryHeap::new() }
     }
 
     fn keep(&mut self, key: Key, clock: &Value) {
@@ -97,6 +104,6 @@ impl Oldest {
         if let Some(after) = &self.after {
             sql = sql.push(&format!(" WHERE {walk} > ")).bind(after.clone());
         }
-        Some(sql.push(&format!(" ORDER BY {walk} LIMIT ")).bind(Value::Integer(ROWS as i64)))
+        Some(sql.push(&format!(" ORDER BY {walk} LIMIT ")).bind(Value::Integer(self.rows as i64)))
     }
 }

@@ -48,6 +48,9 @@ pub(crate) struct Admitted {
     pub wal_size: u64,
 }
 
+/// One page of the smallest size, in bytes.
+const SMALLEST_DATABASE: u64 = 512;
+
 /// Look at the file without opening it, and refuse what must not be opened.
 pub(crate) fn admit(path: &Path, access: Access) -> Result<Admitted, Failure> {
     let real = path.canonicalize().map_err(|error| unreachable_file(path, &error))?;
@@ -59,6 +62,11 @@ pub(crate) fn admit(path: &Path, access: Access) -> Result<Admitted, Failure> {
     }
     if file.size() == 0 {
         let what = format!("{shown} is empty: the application has not created its tables yet");
+        return Err(refuse(FailureKind::NotADatabase, what));
+    }
+    if file.size() < SMALLEST_DATABASE {
+        // SQLite would take it for an empty database, and a writer would overwrite it.
+        let what = format!("{shown} is not a database: it is {} bytes long", file.size());
         return Err(refuse(FailureKind::NotADatabase, what));
     }
     let folder = real.parent().unwrap_or(Path::new("/"));
@@ -85,7 +93,9 @@ pub(crate) fn admit(path: &Path, access: Access) -> Result<Admitted, Failure> {
 
 fn check_rights(shown: &Path, file: &Path, folder: &Path, access: Access) -> Result<(), Failure> {
     let mut needed = vec![(file, Rights::READ_OK, "read")];
-    if access == Access::Write {
+    // A reader of a WAL database makes the -wal and -shm that are missing, and with the mode of a
+    // file that nobody may write: then neither the application nor we could write it, mended or not.
+    if access == Access::Write || !beside(file, "-shm").exists() {
         needed.push((file, Rights::WRITE_OK, "write"));
         needed.push((folder, Rights::WRITE_OK | Rights::EXEC_OK, "create a journal in the folder of"));
     }

@@ -31,17 +31,22 @@ impl Windows for Pass {
         let begun = Instant::now();
         let sql = self.sql();
         let mut statement = connection.prepare_cached(&sql.text)?;
-        let (rows, last) = statement.query_row(params_from_iter(sql.bound), |row| {
-            let rows: i64 = row.get(0)?;
-            for (index, sum) in self.sums.iter_mut().enumerate() {
-                *sum += u64::try_from(row.get::<_, i64>(index + 3)?).unwrap_or(0);
-            }
-            self.total += u64::try_from(rows).unwrap_or(0);
-            let oldest = read(row.get_ref(2)?);
-            self.oldest =
-                earlier(self.oldest, self.rule.abandoned.as_ref().and_then(|a| a.unit.decode(&oldest)));
-            Ok((rows, read(row.get_ref(1)?)))
+        let (rows, last, oldest, sums) = statement.query_row(params_from_iter(sql.bound), |row| {
+            let sums = (0..self.sums.len()).map(|index| row.get::<_, i64>(index + 3));
+            let sums = sums.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok((row.get::<_, i64>(0)?, read(row.get_ref(1)?), read(row.get_ref(2)?), sums))
         })?;
+        if rows == self.rows && last == Value::Null {
+            // A walk by key cannot go on from a row without one: take all of those in one window.
+            self.rows = self.rows.saturating_mul(2);
+            return Ok(Some(begun.elapsed()));
+        }
+        self.total += u64::try_from(rows).unwrap_or(0);
+        for (sum, more) in self.sums.iter_mut().zip(sums) {
+            *sum += u64::try_from(more).unwrap_or(0);
+        }
+        let oldest = self.rule.abandoned.as_ref().and_then(|abandoned| abandoned.unit.decode(&oldest));
+        self.oldest = earlier(self.oldest, oldest);
         let took = begun.elapsed();
         self.after = Some(last);
         if self.rows < 0 || rows < self.rows {

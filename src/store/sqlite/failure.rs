@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::{Error, ErrorCode};
 
 use crate::plan::{Failure, FailureKind};
@@ -18,6 +19,9 @@ pub(super) fn is_constraint(error: &Error) -> bool {
 
 /// `action` completes the sentence "cannot …", for example `search table keys`.
 pub(crate) fn explain(path: &Path, action: &str, error: &Error) -> Failure {
+    if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_ROLLBACK) {
+        return cut_off(path, action);
+    }
     let kind = kind_of(error);
     let what = format!("cannot {action} in {}: {}", path.display(), one_line(error));
     Failure::new(kind, what, remedy(kind))
@@ -29,6 +33,17 @@ fn code_of(error: &Error) -> Option<ErrorCode> {
         Error::SqlInputError { error, .. } => Some(error.code),
         error => error.sqlite_error_code(),
     }
+}
+
+/// A reader that may not write meets the journal of a process that ended in the middle of a transaction.
+fn cut_off(path: &Path, action: &str) -> Failure {
+    let what = format!(
+        "cannot {action} in {}: a transaction that was cut off must be rolled back first",
+        path.display()
+    );
+    let remedy =
+        "start the application, or run `keysweep sweep`: whoever opens the database to write rolls it back";
+    Failure::new(FailureKind::Busy, what, remedy)
 }
 
 fn kind_of(error: &Error) -> FailureKind {

@@ -48,7 +48,8 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
     Ok(TableFacts {
         database: database.into(),
         kind,
-        columns: columns(connection, table)?,
+        // A view may be broken, and a module the application's own: asking for their columns would fail.
+        columns: if is_table { columns(connection, table)? } else { Vec::new() },
         unique: if is_table { unique_keys(connection, table)? } else { Vec::new() },
         referenced_by: if is_table { referencing_tables(connection, table)? } else { Vec::new() },
         delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
@@ -57,7 +58,7 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND ?1 IS NOT NULL ORDER BY name LIMIT 20",
             table,
         )?,
-        rowid: rowid_alias(connection, table)?,
+        rowid: if is_table { rowid_alias(connection, table)? } else { None },
     })
 }
 

@@ -4,6 +4,9 @@ pub mod command;
 pub mod daemon;
 pub mod database;
 pub mod holder;
+pub mod library;
+pub mod users;
+pub mod writer;
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,0 +1,96 @@
+//! Tables that are not called `keys`, by config alone.
+
+use serde_json::json;
+
+use crate::support::{Database, Journal};
+
+fn deleted(database: &Database, lines: &str) -> Vec<(String, u64)> {
+    let answer = database.sweep(lines, &[]);
+    assert_eq!(answer.status, 0, "{answer:?}");
+    let label = |line: serde_json::Value| {
+        (line["table"].as_str().unwrap().to_owned(), line["deleted"].as_u64().unwrap())
+    };
+    answer.json_lines().into_iter().map(label).collect()
+}
+
+#[test]
+fn a_table_of_another_name_with_other_columns_is_swept_by_its_own_words() {
+    let database = Database::new(
+        Journal::Delete,
+        "CREATE TABLE requests(request TEXT NOT NULL UNIQUE, phase INTEGER, ended INTEGER, n INTEGER PRIMARY KEY);
+         INSERT INTO requests VALUES ('old', 2, 1000), ('failed', 3, 1000), ('running', 1, NULL),
+             ('text', '2x', 1000), ('open', 2, NULL);"
+            .replace("INSERT INTO requests", "INSERT INTO requests(request, phase, ended)")
+            .as_str(),
+    );
+    let lines = "[[database.table]]
+        table = 'requests'
+        key = 'request'
+        done = { column = 'phase', in = [2, 3] }
+        pending = { column = 'phase', in = [1] }
+        since = { column = 'ended', unit = 'ms' }
+        retention = '24h'";
+    assert_eq!(deleted(&database, lines), [("requests".into(), 2)]);
+    assert_eq!(database.shell("SELECT request FROM requests ORDER BY 1"), "open\nrunning\ntext\n");
+}
+
+#[test]
+fn names_that_need_quoting_are_names_and_nothing_else() {
+    let database = Database::new(
+        Journal::Wal,
+        r#"CREATE TABLE "order ""by"" 'x'; --" ("se?lect" TEXT PRIMARY KEY, "st'atus [a]" TEXT, "wann fällig" REAL);
+           INSERT INTO "order ""by"" 'x'; --" VALUES ('a', 'it''s "done"', 1), ('b', 'pending', 1), ('c', 'done', 1);"#,
+    );
+    let lines = r#"[[database.table]]
+        table = "order \"by\" 'x'; --"
+        key = "se?lect"
+        done = { column = "st'atus [a]", in = ["it's \"done\""] }
+        pending = { column = "st'atus [a]", in = ["pending"] }
+        expires = { column = "wann fällig", unit = "unix_s" }"#;
+    assert_eq!(deleted(&database, lines), [("order \"by\" 'x'; --".into(), 1)]);
+    let left = database.shell(r#"SELECT "se?lect" FROM "order ""by"" 'x'; --" ORDER BY 1"#);
+    assert_eq!(left, "b\nc\n");
+}
+
+#[test]
+fn two_rules_on_one_table_each_take_their_own_rows() {
+    let rows = [("a", "done", 1.0), ("b", "failed", 1.0), ("c", "pending", 1.0), ("d", "other", 1.0)];
+    let database = Database::with_keys(Journal::Wal, rows);
+    let lines = "[[database.table]]
+        table = 'keys'
+        [[database.table]]
+        table = 'keys'
+        name = 'keys-failed'
+        done = { column = 'status', in = ['failed'] }
+        retention = '1h'";
+    assert_eq!(deleted(&database, lines), [("keys".into(), 1), ("keys-failed".into(), 1)]);
+    assert_eq!(database.ids(), ["c", "d"]);
+}
+
+#[test]
+fn a_bad_table_does_not_stop_the_good_one_beside_it() {
+    let spoiled = [
+        ("a missing table", ""),
+        ("a view", "CREATE VIEW other AS SELECT * FROM keys;"),
+        ("a view that is broken", "CREATE TABLE gone(id); CREATE VIEW other AS SELECT id, nope FROM gone;"),
+        ("a table without the columns", "CREATE TABLE other(id TEXT PRIMARY KEY);"),
+        ("a virtual table", "CREATE VIRTUAL TABLE other USING fts5(id);"),
+        (
+            "a virtual table of a module that only the application has",
+            "PRAGMA writable_schema = ON;
+             INSERT INTO sqlite_schema VALUES ('table', 'other', 'other', 0, 'CREATE VIRTUAL TABLE other USING theirs(id)');",
+        ),
+        ("a key that is not unique", "CREATE TABLE other(id, status, expires);"),
+    ];
+    for (what, sql) in spoiled {
+        let database = Database::with_keys(Journal::Wal, [("a", "done", 1.0)]);
+        database.shell(sql);
+        let lines = "[[database.table]]\ntable = 'other'\n[[database.table]]\ntable = 'keys'";
+        let answer = database.sweep(lines, &[]);
+        let reports = answer.json_lines();
+        assert_eq!((&reports[0]["held"], &reports[0]["deleted"]), (&json!("schema"), &json!(0)), "{what}");
+        let good = (&reports[1]["stop"], &reports[1]["deleted"]);
+        assert_eq!(good, (&json!("drained"), &json!(1)), "{what}: {answer:?}");
+        assert_eq!(answer.status, 1, "{what}");
+    }
+}
