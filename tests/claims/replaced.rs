@@ -90,6 +90,23 @@ fn a_symbolic_link_is_swept_with_the_journals_of_the_file_it_means() {
     }
 }
 
+#[test]
+fn a_file_of_two_names_is_refused_because_each_name_has_its_own_journal() {
+    for journal in JOURNALS {
+        let database = due(journal, "a");
+        let other = database.folder().join("other.db");
+        std::fs::hard_link(database.path(), &other).unwrap();
+        let answer = database.sweep("", &[]);
+        let report = answer.json_lines().pop().unwrap();
+        assert_eq!((answer.status, report["held"].as_str()), (1, Some("ownership")), "{report}");
+        assert!(report["error"].as_str().unwrap().contains("hard links"), "{report}");
+        assert_eq!(database.files(), ["app.db", "keysweep.toml", "other.db"], "{journal:?}");
+        std::fs::remove_file(&other).unwrap();
+        assert_eq!(database.sweep("", &[]).status, 0);
+        assert_eq!(database.ids(), ["open"], "{journal:?}");
+    }
+}
+
 /// Whether the distribution's `sqlite3` gets the write lock at once.
 fn another_process_may_write(database: &Database) -> bool {
     let mut shell = Command::new("/usr/bin/sqlite3");

@@ -69,6 +69,12 @@ pub(crate) fn admit(path: &Path, access: Access) -> Result<Admitted, Failure> {
         let what = format!("{shown} is not a database: it is {} bytes long", file.size());
         return Err(refuse(FailureKind::NotADatabase, what));
     }
+    if file.nlink() > 1 {
+        // SQLite names a journal after the path, so that each name would have one of its own.
+        let what = format!("{shown} has {} names (hard links), and so as many journals", file.nlink());
+        let remedy = "leave it one name: the database is damaged when two programs write it by two";
+        return Err(Failure::new(FailureKind::Ownership, what, remedy));
+    }
     let folder = real.parent().unwrap_or(Path::new("/"));
     check_rights(path, &real, folder, access)?;
     let folder = folder.metadata().map_err(|error| unreachable_file(path, &error))?;
