@@ -27,7 +27,7 @@
 //! | [`clock`] | reads the wall clock, once a tick | plan |
 //! | [`schedule`] | rings bells | clock, config, plan |
 //! | [`observe`] | is told, and shows: metrics, status page, log | plan |
-//! | [`record`] | the write side: keys for an application | plan, store |
+//! | [`record`] | the write side: keys and operations for an application | clock, plan, store |
 //! | [`daemon`], [`cli`] | wiring; the commands | everyone |
 //!
 //! A test keeps these walls.

@@ -23,6 +23,8 @@ pub enum FailureKind {
     Io,
     /// A table, a column or a type is not as configured, or changed under us.
     Schema,
+    /// Foreign keys or delete triggers hang on the table.
+    References,
     /// The file was replaced by another.
     Replaced,
     /// A COMMIT whose outcome is not known; not counted as deleted.
@@ -37,7 +39,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Missing,
         Self::Permission,
         Self::Ownership,
@@ -47,6 +49,7 @@ impl FailureKind {
         Self::Full,
         Self::Io,
         Self::Schema,
+        Self::References,
         Self::Replaced,
         Self::CommitUnknown,
         Self::Invariant,
@@ -67,6 +70,7 @@ impl FailureKind {
             Self::Full => "full",
             Self::Io => "io",
             Self::Schema => "schema",
+            Self::References => "references",
             Self::Replaced => "replaced",
             Self::CommitUnknown => "commit_unknown",
             Self::Invariant => "invariant",

@@ -36,6 +36,7 @@ impl HoldReason {
         match kind {
             FailureKind::Ownership => Some(Self::Ownership),
             FailureKind::Schema => Some(Self::Schema),
+            FailureKind::References => Some(Self::References),
             FailureKind::Invariant => Some(Self::Invariant),
             _ => None,
         }
@@ -70,7 +71,11 @@ impl Finding {
     /// The finding as the error of a report that it holds.
     #[must_use]
     pub fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Schema, self.what.as_str(), self.remedy.as_str())
+        let kind = match self.severity {
+            Severity::Hold(HoldReason::References) => FailureKind::References,
+            _ => FailureKind::Schema,
+        };
+        Failure::new(kind, self.what.as_str(), self.remedy.as_str())
     }
 }
 

@@ -86,6 +86,7 @@ pub(crate) fn remedy(kind: FailureKind) -> &'static str {
         FailureKind::Full => "free space on the file system: a DELETE needs room for its journal",
         FailureKind::Io => "look at the kernel log and the disk; the next tick tries again",
         FailureKind::Schema => "compare the config with the table, `keysweep check` helps",
+        FailureKind::References => "drop what hangs on the table, or clean it in the application",
         FailureKind::Replaced => "nothing: the next tick opens the new file",
         FailureKind::CommitUnknown => "nothing: the next tick looks again, and what is gone was due",
         FailureKind::Invariant => {

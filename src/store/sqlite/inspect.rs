@@ -104,7 +104,7 @@ fn referencing_tables(connection: &Connection, table: &str) -> rusqlite::Result<
 
 /// The engine says whether a DELETE would run a program beside it; only then are the triggers named.
 fn delete_triggers(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE ORDER BY name";
+    let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE AND sql LIKE '%delete%' ORDER BY name";
     let triggers = names(connection, sql, table)?;
     if triggers.is_empty() {
         return Ok(triggers);
