@@ -12,7 +12,7 @@ use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Settings, Timing};
 use crate::observe::{self, Observer, Watched, WatchedTable};
-use crate::plan::{Event, Failure, FailureKind, Rule, UnixTime};
+use crate::plan::{Clock, Event, Failure, FailureKind, Rule, UnixTime};
 use crate::schedule::{self, Bell, Rope};
 use crate::store::sqlite::{Access, Sqlite};
 use crate::tick::{Mode, Order, TableMemory, tick};
@@ -68,7 +68,10 @@ pub async fn run(
 }
 
 fn watched(database: &Database) -> Watched {
-    let table = |rule: &Rule| WatchedTable { table: rule.label.clone(), retention: rule.clock.retention() };
+    let table = |rule: &Rule| WatchedTable {
+        table: rule.label.clone(),
+        retention: rule.clock.as_ref().map(Clock::retention),
+    };
     Watched {
         database: database.name.clone(),
         census: database.census,

@@ -129,16 +129,7 @@ fn configured(database: &Database) -> String {
 }
 
 async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &mut Sqlite) -> Vec<Line> {
-    let clock = &rule.clock;
-    let cutoff = clock.cutoff(now);
-    let kind = if clock.is_expiry() { "expires" } else { "since" };
-    let what = format!(
-        "retention {:?} past {kind} column `{}` ({}): the cutoff is {cutoff} now",
-        clock.retention(),
-        clock.column(),
-        clock.unit().name()
-    );
-    let mut lines = vec![Line::fine(Some(rule), what)];
+    let mut lines = vec![Line::fine(Some(rule), retained(rule, now))];
     for finding in table_findings(rule, facts) {
         let verdict = match finding.severity {
             Severity::Hold(reason) => Verdict::Hold(reason),
@@ -154,6 +145,18 @@ async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &
         }
     }
     lines
+}
+
+fn retained(rule: &Rule, now: UnixTime) -> String {
+    let Some(clock) = &rule.clock else {
+        return "no clock column: its rows are counted, and never deleted".into();
+    };
+    let kind = if clock.is_expiry() { "expires" } else { "since" };
+    let (retention, column, unit) = (clock.retention(), clock.column(), clock.unit().name());
+    format!(
+        "retention {retention:?} past {kind} column `{column}` ({unit}): the cutoff is {} now",
+        clock.cutoff(now)
+    )
 }
 
 fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
@@ -172,7 +175,7 @@ fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
     }
     if *unreadable > 0 {
         advise(
-            format!("the clock column of {unreadable} rows cannot be read as {}", rule.clock.unit().name()),
+            format!("the clock column of {unreadable} rows cannot be read in its unit"),
             "they never expire; check `unit`, and whether the application writes NULL or text there",
         );
     }

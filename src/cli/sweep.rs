@@ -104,7 +104,7 @@ fn summary(report: &Report, dry_run: bool) -> Json {
         "database": report.database.as_str(),
         "table": report.table.as_str(),
         "now": report.now.seconds(),
-        "cutoff": report.cutoff.instant().seconds(),
+        "cutoff": report.cutoff.map(|cutoff| cutoff.instant().seconds()),
         "deleted": report.deleted,
         "batches": report.batches,
         "skipped": report.skipped.total(),
@@ -125,7 +125,7 @@ fn print_table(reports: &[Report], dry_run: bool, printer: &Printer) -> Result<(
             vec![
                 report.database.to_string(),
                 report.table.to_string(),
-                report.cutoff.to_string(),
+                report.cutoff.map_or("-".into(), |cutoff| cutoff.to_string()),
                 if dry_run { report.would_delete } else { report.deleted }.to_string(),
                 report.skipped.total().to_string(),
                 report.stop.name().into(),

@@ -27,7 +27,8 @@ fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Optio
     let path = section.require("path", decode::path);
     seen.check(section, name.as_ref(), path.as_ref());
     let options = Options::read(section).or(defaults);
-    let rules = table::rules(section, options.retention);
+    let enabled = options.enabled.unwrap_or(true);
+    let rules = table::rules(section, options.retention, enabled);
     Some(Database {
         name: name?,
         path: path?,
@@ -37,7 +38,7 @@ fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Optio
         share: options.share.unwrap_or(SHARE),
         busy_timeout: options.busy_timeout.unwrap_or(BUSY_TIMEOUT),
         census: options.census.unwrap_or(CENSUS),
-        enabled: options.enabled.unwrap_or(true),
+        enabled,
         rules,
     })
 }

@@ -8,7 +8,7 @@ use config::{Value, ValueKind};
 
 use super::reader::mismatch;
 use super::{Schedule, known};
-use crate::plan::{DatabaseName, Identifier, Limit, Literal, NameError, Share, TableLabel, Unit};
+use crate::plan::{DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, Share, TableLabel, Unit};
 
 const SHORTEST_TICK: Duration = Duration::from_millis(100);
 const A_DURATION: &str =
@@ -129,16 +129,13 @@ pub(super) fn table(value: &Value) -> Result<Identifier, String> {
     }
 }
 
-/// A text, or a list of exactly one.
-pub(super) fn key(value: &Value) -> Result<Identifier, String> {
-    match &value.kind {
-        ValueKind::Array(columns) => match columns.as_slice() {
-            [one] => column(one),
-            [] => Err("expected the name of the key column, found an empty list".into()),
-            _ => Err(format!("a key of several columns {}: one column", known::LATER_WORDS)),
-        },
-        _ => column(value),
-    }
+/// A text, or a list of them.
+pub(super) fn key(value: &Value) -> Result<KeyColumns, String> {
+    let columns = match &value.kind {
+        ValueKind::Array(columns) => columns.iter().map(column).collect::<Result<Vec<_>, _>>()?,
+        _ => vec![column(value)?],
+    };
+    KeyColumns::new(columns).map_err(|error| format!("{error}: expected the names of the key columns"))
 }
 
 pub(super) fn unit(value: &Value) -> Result<Unit, String> {

@@ -2,34 +2,46 @@
 
 use std::time::Duration;
 
-use config::Value;
+use config::{Value, ValueKind};
 
 use super::reader::Section;
 use super::{decode, known};
-use crate::plan::{Abandoned, Clock, Identifier, Rule, StateTest, TableLabel, Unit};
+use crate::plan::{Abandoned, Clock, Done, Identifier, Rule, StateTest, TableLabel, Unit};
 
-/// The rules of a database, whose tables inherit this retention.
-pub(super) fn rules(database: &Section<'_>, inherited: Option<Duration>) -> Vec<Rule> {
+/// The rules of a database, whose tables inherit this retention. Where nothing is deleted, a table
+/// may go without a clock column.
+pub(super) fn rules(database: &Section<'_>, inherited: Option<Duration>, enabled: bool) -> Vec<Rule> {
     if !database.has("table") {
         return vec![Rule::key_table(inherited.unwrap_or_default())];
     }
     let sections = database.sections("table", "[[database.table]]", known::TABLE);
     let mut seen = Vec::new();
-    sections.iter().filter_map(|section| rule(section, inherited, &mut seen)).collect()
+    sections.iter().filter_map(|section| rule(section, inherited, enabled, &mut seen)).collect()
 }
 
-fn rule(section: &Section<'_>, inherited: Option<Duration>, seen: &mut Vec<TableLabel>) -> Option<Rule> {
+fn rule(
+    section: &Section<'_>,
+    inherited: Option<Duration>,
+    enabled: bool,
+    seen: &mut Vec<TableLabel>,
+) -> Option<Rule> {
     let standard = Rule::key_table(Duration::ZERO);
     let table = read_or(section, "table", decode::table, &standard.table);
     let label = label(section, table.as_ref(), seen);
     let key = read_or(section, "key", decode::key, &standard.key);
-    let done = state(section, "done", &standard.done);
-    let pending = state(section, "pending", &standard.pending);
-    if let (Some(done), Some(pending)) = (&done, &pending) {
+    let done = done(section, &standard.done);
+    let every_row = done == Some(Done::EveryRow);
+    let pending = pending(section, if every_row { None } else { standard.pending });
+    if let (Some(Done::Test(done)), Some(Some(pending))) = (&done, &pending) {
         refuse_overlap(section, done, pending);
     }
-    let clock = clock(section, inherited, &standard.clock);
-    let abandoned = abandoned(section, clock.as_ref());
+    let clock = if every_row && !section.has("expires") && !section.has("since") {
+        no_clock(section, enabled)
+    } else {
+        clock(section, inherited, standard.clock.as_ref()).map(Some)
+    };
+    let may_be_pending = matches!(pending, Some(Some(_)));
+    let abandoned = abandoned(section, clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending));
     Some(Rule {
         label: label?,
         table: table?,
@@ -39,6 +51,17 @@ fn rule(section: &Section<'_>, inherited: Option<Duration>, seen: &mut Vec<Table
         clock: clock?,
         abandoned: abandoned?,
     })
+}
+
+/// A table in which nothing tells when a row was recorded can be counted, and not swept.
+fn no_clock(section: &Section<'_>, enabled: bool) -> Option<Option<Clock>> {
+    if !enabled {
+        return Some(None);
+    }
+    let why = "nothing tells when a row was recorded, so none can be retained for a stated time: \
+               set `since` or `expires`, or `enabled = false` for the database to count its rows only";
+    section.refuse("done", why);
+    None
 }
 
 /// The default where the key is absent; nothing where its value is wrong.
@@ -68,13 +91,25 @@ fn label(
     Some(label)
 }
 
-fn state(section: &Section<'_>, key: &str, standard: &StateTest) -> Option<StateTest> {
-    if !section.has(key) {
+fn done(section: &Section<'_>, standard: &Done) -> Option<Done> {
+    if !section.has("done") {
         return Some(standard.clone());
     }
+    let node = section.get("done")?;
+    match &node.value.kind {
+        ValueKind::String(text) if text == "every-row" => Some(Done::EveryRow),
+        _ => state(section, "done").map(Done::Test),
+    }
+}
+
+fn pending(section: &Section<'_>, standard: Option<StateTest>) -> Option<Option<StateTest>> {
+    if section.has("pending") { state(section, "pending").map(Some) } else { Some(standard) }
+}
+
+fn state(section: &Section<'_>, key: &str) -> Option<StateTest> {
     let node = section.get(key)?;
-    if let Some(form) = later_form(node.value) {
-        section.refuse(key, format!("{form} {}: expected {{ column, in }}", known::LATER_WORDS));
+    if matches!(node.value.kind, ValueKind::Array(_)) {
+        section.refuse(key, format!("a list of tests {}: expected {{ column, in }}", known::LATER_WORDS));
         return None;
     }
     let test = section.section(key, known::STATE)?;
@@ -82,14 +117,6 @@ fn state(section: &Section<'_>, key: &str, standard: &StateTest) -> Option<State
     // A test by NULL is a form of a later version, and that was said: `in` is not missing beside it.
     let values = if test.has("is") { None } else { test.require_list("in", decode::literal) };
     Some(StateTest { column: column?, values: values? })
-}
-
-fn later_form(value: &Value) -> Option<&'static str> {
-    match &value.kind {
-        config::ValueKind::Array(_) => Some("a list of tests"),
-        config::ValueKind::String(text) if text == "every-row" => Some("`every-row`"),
-        _ => None,
-    }
 }
 
 /// A row whose value means both is pending, so that half of the rule would never be true.
@@ -106,7 +133,7 @@ fn refuse_overlap(section: &Section<'_>, done: &StateTest, pending: &StateTest) 
     }
 }
 
-fn clock(section: &Section<'_>, inherited: Option<Duration>, standard: &Clock) -> Option<Clock> {
+fn clock(section: &Section<'_>, inherited: Option<Duration>, standard: Option<&Clock>) -> Option<Clock> {
     if section.has("expires") && section.has("since") {
         section.refuse("since", "expected `expires` or `since`, found both");
         return None;
@@ -119,7 +146,7 @@ fn clock(section: &Section<'_>, inherited: Option<Duration>, standard: &Clock) -
     let (column, unit) = if section.has("expires") {
         instant(&section.section("expires", known::CLOCK)?)?
     } else {
-        (standard.column().clone(), standard.unit())
+        standard.map(|clock| (clock.column().clone(), clock.unit()))?
     };
     Some(Clock::expires(column, unit, retention?.unwrap_or_default()))
 }
@@ -152,7 +179,7 @@ fn abandoned(section: &Section<'_>, clock: Option<&Clock>) -> Option<Option<Aban
         let (column, unit) = instant?;
         return Some(Some(Abandoned { column, unit, after }));
     }
-    let clock = clock?;
+    let Some(clock) = clock else { return Some(None) };
     let at_once = || Abandoned { column: clock.column().clone(), unit: clock.unit(), after: Duration::ZERO };
     Some(clock.is_expiry().then(at_once))
 }

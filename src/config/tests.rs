@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::*;
-use crate::plan::{Limit, Literal, Rule};
+use crate::plan::{Done, Identifier, KeyColumns, Limit, Literal, Rule, StateTest};
 
 const SECOND: Duration = Duration::from_secs(1);
 const EXAMPLE: &str = include_str!("../../config/keysweep.toml");
@@ -72,7 +72,7 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
     let settings = read(&uncommented.join("\n")).unwrap();
     assert_eq!(settings.databases[0].timing, Timing::Every(45 * SECOND));
     assert_eq!(settings.databases[0].budget, Some(20 * SECOND));
-    assert!(!settings.databases[0].rules[0].clock.is_expiry());
+    assert!(!settings.databases[0].rules[0].clock.as_ref().unwrap().is_expiry());
 }
 
 #[test]
@@ -162,12 +162,38 @@ fn a_table_of_another_shape_needs_only_what_differs() {
          since = { column = \"at\", unit = \"ms\" }\nretention = \"1d\"\n",
     );
     assert_eq!((rule.table.as_str(), rule.label.as_str()), ("inbox", "inbox-old"));
-    assert_eq!(rule.key.as_str(), "Message Id");
-    assert_eq!(rule.done.values, [Literal::Integer(2), Literal::Text("ok".into())]);
-    assert_eq!(rule.pending.values, [Literal::Integer(1)]);
-    assert!(!rule.clock.is_expiry());
-    assert_eq!(rule.clock.retention(), 86_400 * SECOND);
+    assert_eq!(names(&rule.key), ["Message Id"]);
+    let values = [Literal::Integer(2), Literal::Text("ok".into())].into();
+    assert_eq!(rule.done, Done::Test(StateTest { column: Identifier::new("state").unwrap(), values }));
+    assert_eq!(rule.pending.unwrap().values, [Literal::Integer(1)]);
+    let clock = rule.clock.unwrap();
+    assert!(!clock.is_expiry());
+    assert_eq!(clock.retention(), 86_400 * SECOND);
     assert_eq!(rule.abandoned, None);
+}
+
+fn names(key: &KeyColumns) -> Vec<&str> {
+    key.columns().iter().map(Identifier::as_str).collect()
+}
+
+#[test]
+fn a_table_in_which_every_row_is_finished_needs_a_clock_column_and_knows_no_pending_row() {
+    let rule = rule(
+        "table = \"operations\"\nkey = [\"scope\", \"key\"]\ndone = \"every-row\"\n\
+         since = { column = \"recorded\", unit = \"unix_s\" }\nretention = \"7d\"\n",
+    );
+    assert_eq!(names(&rule.key), ["scope", "key"]);
+    assert_eq!((rule.done, rule.pending, rule.abandoned), (Done::EveryRow, None, None));
+    assert_eq!(rule.clock.unwrap().column().as_str(), "recorded");
+}
+
+#[test]
+fn a_table_without_a_clock_column_is_counted_where_nothing_is_deleted() {
+    let table =
+        "[[database.table]]\ntable = \"requests\"\nkey = [\"scope\", \"key\"]\ndone = \"every-row\"\n";
+    let rule = database(&format!("enabled = false\n{table}")).rules.remove(0);
+    assert_eq!((rule.done, rule.clock), (Done::EveryRow, None));
+    refused(&format!("{MINIMAL}{table}"), "7:8: database[0].table[0].done: ", "set `since` or `expires`");
 }
 
 #[test]
@@ -176,7 +202,7 @@ fn a_table_inherits_retention_and_takes_its_label_from_its_name() {
         "retention = \"1m\"\n[[database.table]]\ntable = \"inbox\"\n[[database.table]]\nretention = \"2m\"\n",
     );
     let [inbox, keys] = <[Rule; 2]>::try_from(database.rules).unwrap();
-    assert_eq!((inbox.label.as_str(), inbox.clock.retention()), ("inbox", 60 * SECOND));
+    assert_eq!((inbox.label.as_str(), inbox.clock.unwrap().retention()), ("inbox", 60 * SECOND));
     assert_eq!(keys, Rule::key_table(120 * SECOND));
 }
 
@@ -254,11 +280,12 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
     for (line, start, telling) in [
         ("table = [\"a\", \"b\"]", "5:9: {at}.table: ", "a list of tables is not in this version"),
         ("table = \"inbox_*\"", "5:9: {at}.table: ", "a pattern of tables is not in this version"),
-        ("key = [\"scope\", \"key\"]", "5:7: {at}.key: ", "several columns is not in this version"),
-        ("key = []", "5:7: {at}.key: ", "found an empty list"),
+        ("key = [\"key\", \"key\"]", "5:7: {at}.key: ", "none of them twice"),
+        ("key = []", "5:7: {at}.key: ", "at least one column"),
         ("key = [1]", "5:7: {at}.key: ", "expected a name: text, found the integer 1"),
         ("name = \"a\\nb\"", "5:8: {at}.name: ", "control characters"),
-        ("done = \"every-row\"", "5:8: {at}.done: ", "`every-row` is not in this version"),
+        ("done = \"every-row\"", "5:8: {at}.done: ", "nothing tells when a row was recorded"),
+        ("done = \"always\"", "5:8: {at}.done: ", "found the text \"always\""),
         (
             "done = [{ column = \"a\", in = [1] }]",
             "5:8: {at}.done: ",

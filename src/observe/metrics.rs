@@ -116,11 +116,9 @@ impl TableMetrics {
     fn new(registry: &Registry, watched: &Watched, table: &WatchedTable) -> Result<Self> {
         let labels = [("database", watched.database.as_str()), ("table", table.table.as_str())];
         let make = Maker::new(registry, &labels);
-        make.gauge(
-            "retention_seconds",
-            "How long a finished row is kept past its clock column.",
-            table.retention.as_secs_f64(),
-        )?;
+        let retention =
+            make.measured("retention_seconds", "How long a finished row is kept past its clock column.")?;
+        retention.set(table.retention.map(|retention| retention.as_secs_f64()));
         make.gauge(
             "census_interval_seconds",
             "How often the rows are meant to be counted.",

@@ -49,8 +49,8 @@ pub struct Watched {
 pub struct WatchedTable {
     /// The label `table`.
     pub table: TableLabel,
-    /// How long a finished row is kept past its clock column.
-    pub retention: Duration,
+    /// How long a finished row is kept past its clock column; nothing where the table is only counted.
+    pub retention: Option<Duration>,
 }
 
 /// The metrics could not be set up, or not be written: two databases or tables of one name, or a fault of ours.

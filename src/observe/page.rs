@@ -82,7 +82,7 @@ impl Page<'_> {
         let class = if is_ill(table) { " class=\"ill\"" } else { "" };
         write!(f, "<tr{class}><th>{}", Escaped(label))?;
         self.counts(f, table)?;
-        write!(f, "<td>{}", Length(table.retention))?;
+        write!(f, "<td>{}", Maybe(table.retention.map(Length)))?;
         let sweep = table.last_sweep.as_ref();
         write!(f, "<td>{}", self.moment(sweep.map(|sweep| sweep.at)))?;
         write!(f, "<td>{}", Maybe(sweep.map(stopped_as)))?;

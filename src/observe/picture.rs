@@ -101,7 +101,7 @@ impl DatabaseStatus {
 impl TableStatus {
     fn new(watched: &WatchedTable) -> Self {
         Self {
-            retention: watched.retention.as_secs_f64(),
+            retention: watched.retention.map(|retention| retention.as_secs_f64()),
             cutoff: None,
             census: None,
             census_failure: None,
@@ -112,7 +112,7 @@ impl TableStatus {
     }
 
     fn swept(&mut self, report: &Report) {
-        self.cutoff = Some(report.cutoff.instant().seconds());
+        self.cutoff = report.cutoff.map(|cutoff| cutoff.instant().seconds());
         if report.stop.is_success() {
             self.last_success = Some(report.now.seconds());
         }

@@ -23,8 +23,9 @@ pub(super) fn table(name: &str) -> TableLabel {
 }
 
 pub(super) fn watched(name: &str, tables: &[&str]) -> Watched {
-    let tables =
-        tables.iter().map(|name| WatchedTable { table: table(name), retention: Duration::from_secs(3_600) });
+    let tables = tables
+        .iter()
+        .map(|name| WatchedTable { table: table(name), retention: Some(Duration::from_secs(3_600)) });
     Watched { database: database(name), census: Duration::from_secs(60), tables: tables.collect() }
 }
 
@@ -39,7 +40,7 @@ pub(super) fn failure(what: &str) -> Failure {
 
 pub(super) fn report(stop: Stop) -> Report {
     let cutoff = Cutoff::new(now(), Duration::from_secs(3_600));
-    Report { stop, ..Report::new(database("app"), table("keys"), now(), cutoff) }
+    Report { stop, ..Report::new(database("app"), table("keys"), now(), Some(cutoff)) }
 }
 
 pub(super) fn failed(what: &str) -> Event {

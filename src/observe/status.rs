@@ -39,8 +39,8 @@ pub struct DatabaseStatus {
 /// One table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableStatus {
-    /// How long a finished row is kept past its clock column.
-    pub retention: f64,
+    /// How long a finished row is kept past its clock column; nothing where the table is only counted.
+    pub retention: Option<f64>,
     /// The cutoff of the latest sweep.
     pub cutoff: Option<f64>,
     /// The latest census that worked.

@@ -124,7 +124,7 @@ fn log_work(report: &Report) {
     info!(
         database = report.database.as_str(),
         table = report.table.as_str(),
-        cutoff = report.cutoff.to_string().as_str(),
+        cutoff = report.cutoff.map(|cutoff| cutoff.to_string()),
         deleted = report.deleted,
         batches = report.batches,
         skipped = report.skipped.total(),

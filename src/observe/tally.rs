@@ -117,7 +117,7 @@ impl TableMetrics {
 
     fn swept(&self, report: &Report) {
         self.sweeps.add(report.stop.name(), 1);
-        self.cutoff.set(Some(report.cutoff.instant().seconds()));
+        self.cutoff.set(report.cutoff.map(|cutoff| cutoff.instant().seconds()));
         self.last_attempt.set(report.now.seconds());
         if report.stop.is_success() {
             self.last_success.set(report.now.seconds());

@@ -1,6 +1,6 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
-use super::{Failure, FailureKind, Rule};
+use super::{Clock, Done, Failure, FailureKind, Identifier, Rule};
 
 /// Why nothing is deleted: the label `reason` of `keysweep_held`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,7 +161,12 @@ pub fn schema_failure(rule: &Rule, facts: &TableFacts) -> Option<Failure> {
 
 /// A misspelt column must be caught here: in SQL it could turn into a text that equals every row.
 fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
-    let mut used = vec![&rule.key, &rule.done.column, &rule.pending.column, rule.clock.column()];
+    let mut used: Vec<&Identifier> = rule.key.columns().iter().collect();
+    if let Done::Test(test) = &rule.done {
+        used.push(&test.column);
+    }
+    used.extend(rule.pending.as_ref().map(|pending| &pending.column));
+    used.extend(rule.clock.as_ref().map(Clock::column));
     used.extend(rule.abandoned.as_ref().map(|abandoned| &abandoned.column));
     let mut missing: Vec<&str> = used
         .into_iter()
@@ -180,13 +185,14 @@ fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding>
         .collect()
 }
 
+/// A unique index may name the columns in any order, and fewer of them are unique all the more.
 fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding> {
-    let key = rule.key.as_str();
-    if facts.unique.iter().any(|columns| columns == &[key]) {
+    let key: Vec<&str> = rule.key.columns().iter().map(Identifier::as_str).collect();
+    if facts.unique.iter().any(|index| index.iter().all(|column| key.contains(&column.as_str()))) {
         return None;
     }
-    let remedy =
-        format!("set `key` to the column of a PRIMARY KEY or of a UNIQUE index; `{key}` alone is neither");
+    let key = key.join("`, `");
+    let remedy = "set `key` to the columns of a PRIMARY KEY or of a UNIQUE index";
     Some(Finding::schema(format!("{place}: key `{key}` is not unique"), remedy))
 }
 

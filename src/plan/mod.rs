@@ -34,7 +34,7 @@ pub use ownership::{FileFacts, Us, may_share_files};
 pub use pace::{BATCH_HOLD, BatchBound, Pace};
 pub use predicate::{Literal, Predicate};
 pub use report::{Report, SkipReason, Skips, Stop};
-pub use rule::{Abandoned, Rule, StateTest};
+pub use rule::{Abandoned, Done, KeyColumns, KeyColumnsError, Rule, StateTest};
 pub use time::{Cutoff, TimeError, UnixTime};
 pub(crate) use value::hex;
 pub use value::{Key, Value};

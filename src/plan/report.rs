@@ -104,8 +104,8 @@ pub struct Report {
     pub table: TableLabel,
     /// The tick's one clock reading.
     pub now: UnixTime,
-    /// `now - retention`.
-    pub cutoff: Cutoff,
+    /// `now - retention`, where a clock column tells.
+    pub cutoff: Option<Cutoff>,
     /// Rows deleted, in transactions whose COMMIT succeeded.
     pub deleted: u64,
     /// In a dry run: rows that a sweep would have deleted.
@@ -125,7 +125,7 @@ pub struct Report {
 impl Report {
     /// A sweep that has done nothing yet.
     #[must_use]
-    pub fn new(database: DatabaseName, table: TableLabel, now: UnixTime, cutoff: Cutoff) -> Self {
+    pub fn new(database: DatabaseName, table: TableLabel, now: UnixTime, cutoff: Option<Cutoff>) -> Self {
         Self {
             database,
             table,

@@ -31,6 +31,48 @@ pub struct Abandoned {
     pub after: Duration,
 }
 
+/// What finished means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Done {
+    /// A state column says so.
+    Test(StateTest),
+    /// A row is there only once it is finished.
+    EveryRow,
+}
+
+impl Done {
+    fn predicate(&self) -> Predicate {
+        match self {
+            Self::Test(test) => test.predicate(),
+            Self::EveryRow => Predicate::All(Vec::new()),
+        }
+    }
+}
+
+/// The columns of a key: at least one, none of them twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyColumns(Vec<Identifier>);
+
+/// The columns are no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key has at least one column, and none of them twice")]
+pub struct KeyColumnsError;
+
+impl KeyColumns {
+    /// # Errors
+    /// [`KeyColumnsError`] for no column, or one that stands twice.
+    pub fn new(columns: Vec<Identifier>) -> Result<Self, KeyColumnsError> {
+        let twice = columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column));
+        if columns.is_empty() || twice { Err(KeyColumnsError) } else { Ok(Self(columns)) }
+    }
+
+    /// The columns, in the order in which keys ascend.
+    #[must_use]
+    pub fn columns(&self) -> &[Identifier] {
+        &self.0
+    }
+}
+
 /// One table under one rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
@@ -38,14 +80,14 @@ pub struct Rule {
     pub label: TableLabel,
     /// The table in the schema.
     pub table: Identifier,
-    /// The key column. It must be unique.
-    pub key: Identifier,
+    /// The key columns. Together they must be unique.
+    pub key: KeyColumns,
     /// What finished means.
-    pub done: StateTest,
-    /// What pending means. It wins over `done`.
-    pub pending: StateTest,
-    /// Which column retention counts from.
-    pub clock: Clock,
+    pub done: Done,
+    /// What pending means, where a row can be. It wins over `done`.
+    pub pending: Option<StateTest>,
+    /// Which column retention counts from. Without one nothing ever expires: the table is only counted.
+    pub clock: Option<Clock>,
     /// When a pending row is abandoned; nothing where no column tells.
     pub abandoned: Option<Abandoned>,
 }
@@ -66,10 +108,10 @@ impl Rule {
                 Err(_) => unreachable!("`keys` is a name"),
             },
             table: known("keys"),
-            key: known("id"),
-            done: status("done"),
-            pending: status("pending"),
-            clock: Clock::expires(known("expires"), Unit::UnixSeconds, grace),
+            key: KeyColumns(vec![known("id")]),
+            done: Done::Test(status("done")),
+            pending: Some(status("pending")),
+            clock: Some(Clock::expires(known("expires"), Unit::UnixSeconds, grace)),
             abandoned: Some(Abandoned {
                 column: known("expires"),
                 unit: Unit::UnixSeconds,
@@ -81,7 +123,7 @@ impl Rule {
     /// The row is pending, whatever else it is.
     #[must_use]
     pub fn is_pending(&self) -> Predicate {
-        self.pending.predicate()
+        self.pending.as_ref().map_or(Predicate::Any(Vec::new()), StateTest::predicate)
     }
 
     /// The row is done: finished, and not pending as well.
@@ -90,16 +132,32 @@ impl Rule {
         self.done.predicate().and(self.is_pending().negated())
     }
 
+    /// The cutoff of a tick that read `now`, where a clock column tells.
+    #[must_use]
+    pub fn cutoff(&self, now: UnixTime) -> Option<Cutoff> {
+        self.clock.as_ref().map(|clock| clock.cutoff(now))
+    }
+
     /// The row is done and its time has come.
     #[must_use]
     pub fn is_expired(&self, cutoff: Cutoff) -> Predicate {
-        self.is_done().and(self.clock.reached(cutoff))
+        match &self.clock {
+            Some(clock) => self.is_done().and(clock.reached(cutoff)),
+            None => Predicate::Any(Vec::new()),
+        }
+    }
+
+    /// No column of the key is NULL.
+    #[must_use]
+    pub fn has_key(&self) -> Predicate {
+        let present = |column: &Identifier| Predicate::Present { column: column.clone() };
+        Predicate::All(self.key.columns().iter().map(present).collect())
     }
 
     /// Every guard of a deletion: expired, and with a key to delete it by.
     #[must_use]
     pub fn is_deletable(&self, cutoff: Cutoff) -> Predicate {
-        Predicate::Present { column: self.key.clone() }.and(self.is_expired(cutoff))
+        self.has_key().and(self.is_expired(cutoff))
     }
 
     /// The row is pending and was due to be finished this long ago. Nothing where no column tells.
@@ -113,12 +171,13 @@ impl Rule {
     /// Retention should count from this row and cannot: a done row, or any row with an expiry of its own.
     #[must_use]
     pub fn is_unreadable(&self) -> Predicate {
-        let counted = if self.clock.is_expiry() {
+        let Some(clock) = &self.clock else { return Predicate::Any(Vec::new()) };
+        let counted = if clock.is_expiry() {
             Predicate::Any(vec![self.done.predicate(), self.is_pending()])
         } else {
             self.is_done()
         };
-        counted.and(self.clock.readable().negated())
+        counted.and(clock.readable().negated())
     }
 
     /// The state of a row in memory.
@@ -154,7 +213,7 @@ mod tests {
     #[test]
     fn only_a_done_row_at_or_before_the_cutoff_is_expired() {
         let rule = Rule::key_table(Duration::from_secs(5));
-        let cutoff = rule.clock.cutoff(UnixTime::new(15.0).unwrap());
+        let cutoff = rule.cutoff(UnixTime::new(15.0).unwrap()).unwrap();
         let expired =
             |status: &str, expires: Value| rule.is_expired(cutoff).holds(&row(&text(status), &expires));
         assert!(expired("done", Value::Real(9.0)));
@@ -170,13 +229,13 @@ mod tests {
     #[test]
     fn a_row_that_matches_both_rules_is_pending() {
         let mut rule = Rule::key_table(Duration::ZERO);
-        rule.pending.values.push(Literal::Text("done".into()));
+        rule.pending.as_mut().unwrap().values.push(Literal::Text("done".into()));
         let (status, expires) = (text("done"), Value::Integer(1));
         let row = row(&status, &expires);
         assert_eq!(rule.state_of(&row), State::Pending);
         assert!(!rule.is_done().holds(&row));
         let now = UnixTime::new(100.0).unwrap();
-        assert!(!rule.is_expired(rule.clock.cutoff(now)).holds(&row));
+        assert!(!rule.is_expired(rule.cutoff(now).unwrap()).holds(&row));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::ledger::Ledger;
 use super::{KeysError, RecordError, Response};
-use crate::plan::{BatchBound, Failure, FailureKind, Key, Limit, Rule, State, UnixTime};
+use crate::plan::{BatchBound, Cutoff, Failure, FailureKind, Key, Limit, Rule, State, UnixTime};
 use crate::store::sqlite::{Attempt, Order, attempt, expired_keys, remedy, schema_version};
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS keys(\
@@ -160,7 +160,7 @@ impl Keys {
         let order = Order {
             file: &self.ledger.file,
             rule: &self.rule,
-            cutoff: self.rule.clock.cutoff(now),
+            cutoff: Cutoff::new(now, Duration::ZERO),
             bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
             schema_version: version.map_err(|error| self.ledger.failed("purge keys", &error))?,
         };
@@ -202,7 +202,7 @@ impl Keys {
         now: UnixTime,
         limit: Limit,
     ) -> Result<Vec<Key>, KeysError> {
-        let cutoff = self.rule.clock.cutoff(now);
+        let cutoff = Cutoff::new(now, Duration::ZERO);
         let keys = expired_keys(connection, &self.rule, cutoff, limit);
         Ok(keys.map_err(|error| self.ledger.failed("search for expired keys", &error))?)
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::{Mode, Order, TableMemory, stop_of};
-use crate::plan::{Event, Failure, FailureKind, HoldReason, Key, Report, Rule, Skips, Stop};
+use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rule, Skips, Stop};
 use crate::store::{Batch, Leg, Step, Store};
 
 /// A sweep in hand.
@@ -33,7 +33,7 @@ pub(super) enum Turn {
 
 impl<'a> Sweep<'a> {
     pub fn new(order: &Order<'_>, table: &'a mut TableMemory) -> Self {
-        let cutoff = table.rule.clock.cutoff(order.now);
+        let cutoff = table.rule.cutoff(order.now);
         let report = Report::new(order.database.clone(), table.rule.label.clone(), order.now, cutoff);
         let began_at = table.position.clone();
         Self {
@@ -99,11 +99,16 @@ impl<'a> Sweep<'a> {
 
     /// One step of the search, or one batch once enough keys are nominated.
     pub async fn turn<S: Store>(&mut self, store: &mut S, tell: &(dyn Fn(&Event) + Sync)) -> Turn {
+        let Some(cutoff) = self.report.cutoff else {
+            // Without a clock column nothing is ever due: the table is only counted.
+            self.end(Stop::Disabled, tell);
+            return Turn::Ended;
+        };
         let enough = self.queue.len() >= self.table.pace.bound().rows;
         let done = if self.searching && !enough {
-            self.search(store, tell).await
+            self.search(store, cutoff, tell).await
         } else if !self.queue.is_empty() {
-            self.batch(store, tell).await
+            self.batch(store, cutoff, tell).await
         } else {
             self.end(Stop::Drained, tell);
             return Turn::Ended;
@@ -120,10 +125,10 @@ impl<'a> Sweep<'a> {
     async fn search<S: Store>(
         &mut self,
         store: &mut S,
+        cutoff: Cutoff,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Duration, Failure> {
-        let Step { nominated, read_to, held } =
-            store.search(&self.table.rule, self.report.cutoff, &self.leg).await?;
+        let Step { nominated, read_to, held } = store.search(&self.table.rule, cutoff, &self.leg).await?;
         match self.mode {
             Mode::Delete => self.queue.extend(nominated),
             Mode::DryRun => nominated.into_iter().for_each(|key| self.name(key, tell)),
@@ -156,11 +161,12 @@ impl<'a> Sweep<'a> {
     async fn batch<S: Store>(
         &mut self,
         store: &mut S,
+        cutoff: Cutoff,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Duration, Failure> {
         let bound = self.table.pace.bound();
         let keys: Vec<Key> = self.queue.iter().take(bound.rows).cloned().collect();
-        let batch = store.delete_batch(&self.table.rule, self.report.cutoff, &keys, bound).await?;
+        let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
         self.table.pace.learn(batch.looked_at, batch.held);
         self.position = self.queue.drain(..batch.looked_at).next_back();
         let held = batch.held;

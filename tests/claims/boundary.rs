@@ -15,7 +15,7 @@ const UNTYPED: &str = "CREATE TABLE keys(id TEXT PRIMARY KEY, status, expires);"
 
 fn expires(unit: Unit, grace: Duration) -> Rule {
     let clock = Clock::expires(Identifier::new("expires").unwrap(), unit, grace);
-    Rule { clock, ..Rule::key_table(Duration::ZERO) }
+    Rule { clock: Some(clock), ..Rule::key_table(Duration::ZERO) }
 }
 
 /// Done rows, each with its clock value as its key.
@@ -56,7 +56,7 @@ fn retention_shifts_the_boundary() {
 #[test]
 fn since_counts_retention_from_the_instant_of_finishing() {
     let clock = Clock::since(Identifier::new("expires").unwrap(), Unit::Millis, HOUR).unwrap();
-    let rule = Rule { clock, abandoned: None, ..Rule::key_table(Duration::ZERO) };
+    let rule = Rule { clock: Some(clock), abandoned: None, ..Rule::key_table(Duration::ZERO) };
     let boundary = (NOW - 3_600) * 1_000;
     let database = done_rows([boundary - 1, boundary, boundary + 1, NOW * 1_000]);
     let left = left_at(&database, &rule, NOW as f64);

@@ -56,7 +56,7 @@ fn a_file_that_is_replaced_in_the_middle_of_a_sweep_is_not_written_any_more() {
     for journal in JOURNALS {
         let (database, restored) = (due(journal, "old"), due(journal, "new"));
         let rule = Rule::key_table(Duration::ZERO);
-        let cutoff = rule.clock.cutoff(keysweep::plan::UnixTime::new(now()).unwrap());
+        let cutoff = rule.cutoff(keysweep::plan::UnixTime::new(now()).unwrap()).unwrap();
         let mut store = store(&database, Access::Write);
         let bound = keysweep::plan::BatchBound { rows: 100, hold: Duration::from_secs(1) };
         let failure = block_on(async {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use keysweep::plan::{Identifier, Literal, Rule, Stop, UnixTime};
+use keysweep::plan::{Done, Identifier, Literal, Rule, StateTest, Stop, UnixTime};
 
 use crate::support::library::{census_at, sweep_at};
 use crate::support::{Daemon, Database, Journal, keysweep};
@@ -95,12 +95,16 @@ fn a_state_that_is_an_integer_is_no_text_and_no_real() {
          INSERT INTO keys VALUES ('1', 1, 1), ('text', '1', 1), ('real', 1.0, 1), ('blob', x'31', 1), ('0', 0, 1);",
     );
     let mut rule = key_table();
-    rule.done.values = vec![Literal::Integer(1)];
-    rule.pending.values = vec![Literal::Integer(0)];
+    rule.done = Done::Test(column_is("status", 1));
+    rule.pending = Some(column_is("status", 0));
     assert_eq!(sweep_at(&database, &rule, NOW).deleted, 1);
     assert_eq!(database.ids(), ["0", "blob", "real", "text"]);
     let counts = census_at(&database, &rule, NOW);
     assert_eq!((counts.pending, counts.done, counts.unknown), (1, 0, 3));
+}
+
+fn column_is(column: &str, value: i64) -> StateTest {
+    StateTest { column: Identifier::new(column).unwrap(), values: vec![Literal::Integer(value)] }
 }
 
 #[test]
@@ -112,8 +116,7 @@ fn a_row_that_matches_both_rules_is_pending() {
              INSERT INTO keys VALUES ('both', 'done', 1, 1), ('done', 'done', 0, 1), ('null', 'done', NULL, 1);",
         );
         let mut rule = key_table();
-        rule.pending.column = Identifier::new("locked").unwrap();
-        rule.pending.values = vec![Literal::Integer(1)];
+        rule.pending = Some(column_is("locked", 1));
         let counts = census_at(&database, &rule, NOW);
         assert_eq!((counts.pending, counts.done, counts.expired), (1, 2, 2), "{journal:?}");
         assert_eq!(sweep_at(&database, &rule, NOW).deleted, 2);

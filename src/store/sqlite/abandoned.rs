@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params_from_iter};
 
 use super::lane::Windows;
-use super::render::{Sql, column, read, table};
+use super::render::{Sql, WalkedBy, column, read, table};
 use crate::plan::{Key, Rule, UnixTime, Value};
 
 const ROWS: usize = 2_000;
@@ -18,8 +18,9 @@ const TIME: Duration = Duration::from_millis(8);
 pub(super) struct Oldest {
     rule: Rule,
     now: UnixTime,
-    walk: String,
-    after: Option<Value>,
+    walked: WalkedBy,
+    key: WalkedBy,
+    after: Option<Vec<Value>>,
     rows: usize,
     most: usize,
     /// The newest of the kept rows is on top, to make room for an older one.
@@ -56,15 +57,18 @@ impl Windows for Oldest {
         let mut count = 0;
         while let Some(row) = rows.next()? {
             count += 1;
-            self.after = Some(read(row.get_ref(0)?));
-            if row.get(1)? {
-                self.keep(Key::new(vec![read(row.get_ref(2)?)]), &read(row.get_ref(3)?));
+            let place = self.walked.place(row, 2)?;
+            if row.get(0)? {
+                let key = Key::new(self.key.place(row, 2 + self.walked.len())?);
+                self.keep(key, &read(row.get_ref(1)?));
             }
-            if begun.elapsed() >= TIME && self.after != Some(Value::Null) {
+            let has_place = !place.contains(&Value::Null);
+            self.after = Some(place);
+            if begun.elapsed() >= TIME && has_place {
                 return Ok(Some(begun.elapsed()));
             }
         }
-        if count == self.rows && self.after == Some(Value::Null) {
+        if count == self.rows && self.after.as_ref().is_some_and(|place| place.contains(&Value::Null)) {
             // A walk by key cannot go on from a row without one: take all of those in one window.
             (self.after, self.rows) = (None, self.rows.saturating_mul(2));
             self.kept.clear();
@@ -76,8 +80,9 @@ impl Windows for Oldest {
 
 impl Oldest {
     pub fn new(rule: &Rule, now: UnixTime, rowid: Option<&str>, most: usize) -> Self {
-        let walk = rowid.map_or_else(|| column(&rule.key), |rowid| format!("t.{rowid}"));
-        Self { rule: rule.clone(), now, walk, after: None, rows: ROWS, most, kept: BinaryHeap::new() }
+        let (walked, key) = (WalkedBy::rowid_or_key(rowid, &rule.key), WalkedBy::key(&rule.key));
+        let (rule, kept) = (rule.clone(), BinaryHeap::new());
+        Self { rule, now, walked, key, after: None, rows: ROWS, most, kept }
     }
 
     fn keep(&mut self, key: Key, clock: &Value) {
@@ -97,13 +102,13 @@ impl Oldest {
 
     fn sql(&self) -> Option<Sql> {
         let clock = column(&self.rule.abandoned.as_ref()?.column);
-        let (walk, key) = (&self.walk, column(&self.rule.key));
-        let mut sql = Sql::new(&format!("SELECT {walk}, "))
+        let (walked, key) = (self.walked.list(), self.key.list());
+        let mut sql = Sql::new("SELECT ")
             .predicate(&self.rule.is_abandoned(self.now, Duration::ZERO)?)
-            .push(&format!(", {key}, {clock} FROM {}", table(&self.rule.table)));
+            .push(&format!(", {clock}, {walked}, {key} FROM {}", table(&self.rule.table)));
         if let Some(after) = &self.after {
-            sql = sql.push(&format!(" WHERE {walk} > ")).bind(after.clone());
+            sql = sql.push(" WHERE ").append(self.walked.compared(">", after));
         }
-        Some(sql.push(&format!(" ORDER BY {walk} LIMIT ")).bind(Value::Integer(self.rows as i64)))
+        Some(sql.push(&format!(" ORDER BY {walked} LIMIT ")).bind(Value::Integer(self.rows as i64)))
     }
 }

@@ -165,9 +165,8 @@ impl<'a> Guarded<'a> {
 }
 
 fn bound(key: &Key, guards: &[Value]) -> Vec<Value> {
-    let value = key.values().first().unwrap_or(&Value::Null);
-    let class = Value::Text(storage_class(value).into());
-    [value.clone(), class].into_iter().chain(guards.iter().cloned()).collect()
+    let with_class = |value: &Value| [value.clone(), Value::Text(storage_class(value).into())];
+    key.values().iter().flat_map(with_class).chain(guards.iter().cloned()).collect()
 }
 
 /// A COMMIT that finds a reader in its way (rollback journal) is taken back at once: while it

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::lane::Windows;
-use super::render::{Sql, column, read, table};
+use super::render::{Sql, WalkedBy, column, read, table};
 use crate::plan::{ABANDONED_CLASSES, AbandonedCounts, Counts, Journal, Predicate, Rule, UnixTime, Value};
 
 /// In rollback-journal mode a writer waits for a window: it takes as many rows as fit in this time.
@@ -17,10 +17,10 @@ const FIRST_WINDOW: i64 = 500;
 pub(super) struct Pass {
     rule: Rule,
     now: UnixTime,
-    /// What the table is walked by: the row's number, or the key where rows have none.
-    walk: String,
-    rows: i64,
-    after: Option<Value>,
+    walked: WalkedBy,
+    /// The rows of the next window; nothing: all of them at once.
+    rows: Option<i64>,
+    after: Option<Vec<Value>>,
     total: u64,
     sums: Vec<u64>,
     oldest: Option<UnixTime>,
@@ -29,44 +29,89 @@ pub(super) struct Pass {
 impl Windows for Pass {
     fn window(&mut self, connection: &Connection) -> rusqlite::Result<Option<Duration>> {
         let begun = Instant::now();
-        let sql = self.sql();
-        let mut statement = connection.prepare_cached(&sql.text)?;
-        let (rows, last, oldest, sums) = statement.query_row(params_from_iter(sql.bound), |row| {
-            let sums = (0..self.sums.len()).map(|index| row.get::<_, i64>(index + 3));
-            let sums = sums.collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok((row.get::<_, i64>(0)?, read(row.get_ref(1)?), read(row.get_ref(2)?), sums))
-        })?;
-        if rows == self.rows && last == Value::Null {
+        // Where the window ends and what is in it, of one state of the table.
+        let _snapshot = connection.unchecked_transaction()?;
+        let end = self.end(connection)?;
+        if end.as_ref().is_some_and(|end| end.contains(&Value::Null)) {
             // A walk by key cannot go on from a row without one: take all of those in one window.
-            self.rows = self.rows.saturating_mul(2);
+            self.rows = self.rows.map(|rows| rows.saturating_mul(2));
             return Ok(Some(begun.elapsed()));
         }
-        self.total += u64::try_from(rows).unwrap_or(0);
-        for (sum, more) in self.sums.iter_mut().zip(sums) {
-            *sum += u64::try_from(more).unwrap_or(0);
-        }
-        let oldest = self.rule.abandoned.as_ref().and_then(|abandoned| abandoned.unit.decode(&oldest));
-        self.oldest = earlier(self.oldest, oldest);
+        self.add(connection, end.as_deref())?;
         let took = begun.elapsed();
-        self.after = Some(last);
-        if self.rows < 0 || rows < self.rows {
-            return Ok(None);
-        }
-        let fitting = self.rows as f64 * WINDOW.as_secs_f64() / took.as_secs_f64().max(1e-6);
-        self.rows = (fitting as i64).clamp(1, self.rows.saturating_mul(2));
+        let (Some(rows), Some(end)) = (self.rows, end) else { return Ok(None) };
+        let fitting = rows as f64 * WINDOW.as_secs_f64() / took.as_secs_f64().max(1e-6);
+        self.rows = Some((fitting as i64).clamp(1, rows.saturating_mul(2)));
+        self.after = Some(end);
         Ok(Some(took))
     }
 }
 
 impl Pass {
     pub fn new(rule: &Rule, now: UnixTime, rowid: Option<&str>, journal: Journal) -> Self {
-        let walk = rowid.map_or_else(|| column(&rule.key), |rowid| format!("t.{rowid}"));
         let rows = match journal {
-            Journal::Wal => -1,
-            Journal::Rollback => FIRST_WINDOW,
+            Journal::Wal => None,
+            Journal::Rollback => Some(FIRST_WINDOW),
         };
+        let walked = WalkedBy::rowid_or_key(rowid, &rule.key);
         let sums = vec![0; flags(rule, now).len()];
-        Self { rule: rule.clone(), now, walk, rows, after: None, total: 0, sums, oldest: None }
+        Self { rule: rule.clone(), now, walked, rows, after: None, total: 0, sums, oldest: None }
+    }
+
+    /// The last row of the next window; nothing when the rest of the table is the window.
+    fn end(&self, connection: &Connection) -> rusqlite::Result<Option<Vec<Value>>> {
+        let Some(rows) = self.rows else { return Ok(None) };
+        let list = self.walked.list();
+        let sql = Sql::new(&format!("SELECT {list} FROM {}", table(&self.rule.table)))
+            .append(self.bounds(None))
+            .push(&format!(" ORDER BY {list} LIMIT 1 OFFSET "))
+            .bind(Value::Integer(rows - 1));
+        let mut statement = connection.prepare_cached(&sql.text)?;
+        statement.query_row(params_from_iter(sql.bound), |row| self.walked.place(row, 0)).optional()
+    }
+
+    fn bounds(&self, end: Option<&[Value]>) -> Sql {
+        let mut sql = Sql::default();
+        for (bound, comparison) in [(self.after.as_deref(), ">"), (end, "<=")] {
+            if let Some(bound) = bound {
+                let word = if sql.text.is_empty() { " WHERE " } else { " AND " };
+                sql = sql.push(word).append(self.walked.compared(comparison, bound));
+            }
+        }
+        sql
+    }
+
+    fn add(&mut self, connection: &Connection, end: Option<&[Value]>) -> rusqlite::Result<()> {
+        let sql = self.counting().append(self.bounds(end));
+        let mut statement = connection.prepare_cached(&sql.text)?;
+        let (rows, oldest, sums) = statement.query_row(params_from_iter(sql.bound), |row| {
+            let sums = (0..self.sums.len()).map(|index| row.get::<_, i64>(index + 2));
+            Ok((row.get::<_, i64>(0)?, read(row.get_ref(1)?), sums.collect::<rusqlite::Result<Vec<_>>>()?))
+        })?;
+        self.total += u64::try_from(rows).unwrap_or(0);
+        for (sum, more) in self.sums.iter_mut().zip(sums) {
+            *sum += u64::try_from(more).unwrap_or(0);
+        }
+        let oldest = self.rule.abandoned.as_ref().and_then(|abandoned| abandoned.unit.decode(&oldest));
+        self.oldest = earlier(self.oldest, oldest);
+        Ok(())
+    }
+
+    /// The row count, the oldest abandoned row's clock, and a sum of each flag.
+    fn counting(&self) -> Sql {
+        let flags = flags(&self.rule, self.now);
+        let mut sql = Sql::new("SELECT count(*), ");
+        sql = match (&self.rule.abandoned, flags.get(FIXED)) {
+            (Some(abandoned), Some(flag)) => sql
+                .push("min(CASE WHEN ")
+                .predicate(flag)
+                .push(&format!(" THEN {} END)", column(&abandoned.column))),
+            _ => sql.push("NULL"),
+        };
+        for flag in &flags {
+            sql = sql.push(", coalesce(sum(").predicate(flag).push("), 0)");
+        }
+        sql.push(&format!(" FROM {}", table(&self.rule.table)))
     }
 
     /// What was found, once [`Pass::window`] has reached the end.
@@ -87,39 +132,15 @@ impl Pass {
             taken_at: self.now,
         }
     }
-
-    fn sql(&self) -> Sql {
-        let flags = flags(&self.rule, self.now);
-        let sums: String = (0..flags.len()).map(|index| format!(", coalesce(sum(f{index}), 0)")).collect();
-        let (clock, oldest) = match &self.rule.abandoned {
-            Some(abandoned) => (column(&abandoned.column), format!("min(CASE WHEN f{FIXED} THEN clock END)")),
-            None => ("NULL".into(), "NULL".into()),
-        };
-        let walk = &self.walk;
-        let mut sql = Sql::new(&format!(
-            "SELECT count(*), max(walk), {oldest}{sums} FROM (SELECT {walk} AS walk, {clock} AS clock"
-        ));
-        for (index, flag) in flags.iter().enumerate() {
-            sql = sql.push(", ").predicate(flag).push(&format!(" AS f{index}"));
-        }
-        sql = sql.push(&format!(" FROM {}", table(&self.rule.table)));
-        if let Some(after) = &self.after {
-            sql = sql.push(&format!(" WHERE {walk} > ")).bind(after.clone());
-        }
-        sql.push(&format!(" ORDER BY {walk} LIMIT ")).bind(Value::Integer(self.rows)).push(")")
-    }
 }
 
 /// The first sums: pending, done, expired, unreadable. The abandoned classes follow.
 const FIXED: usize = 4;
 
 fn flags(rule: &Rule, now: UnixTime) -> Vec<Predicate> {
-    let mut flags = vec![
-        rule.is_pending(),
-        rule.is_done(),
-        rule.is_expired(rule.clock.cutoff(now)),
-        rule.is_unreadable(),
-    ];
+    let nothing = Predicate::Any(Vec::new());
+    let expired = rule.cutoff(now).map_or(nothing, |cutoff| rule.is_expired(cutoff));
+    let mut flags = vec![rule.is_pending(), rule.is_done(), expired, rule.is_unreadable()];
     flags.extend(ABANDONED_CLASSES.iter().filter_map(|(_, age)| rule.is_abandoned(now, *age)));
     flags
 }

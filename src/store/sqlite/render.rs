@@ -4,9 +4,10 @@
 //! turn into a text and could equal every row. State values are literals, so that a partial index
 //! on them can be used; instants are bound.
 
+use rusqlite::Row;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-use crate::plan::{Encoded, Identifier, Literal, Predicate, Value};
+use crate::plan::{Encoded, Identifier, KeyColumns, Literal, Predicate, Value};
 
 /// An SQL text and the values of its `?`, in their order.
 #[derive(Debug, Clone, Default)]
@@ -57,11 +58,53 @@ pub(super) fn table(name: &Identifier) -> String {
     format!("main.{} AS t", quoted(name.as_str()))
 }
 
-/// The row with exactly the key `?1` of storage class `?2`: by its index, then by bytes and type,
-/// because an index may fold case and an affinity may turn one value into another.
-pub(super) fn key_is(name: &Identifier) -> String {
-    let column = column(name);
-    format!("{column} = ?1 AND {column} = ?1 COLLATE BINARY AND typeof({column}) = ?2")
+/// The row with exactly this key: by its index, then by bytes and type, because an index may fold
+/// case and an affinity may turn one value into another. The first columns' value is `?1` and its
+/// storage class `?2`, the next ones' `?3` and `?4`, and so on.
+pub(super) fn key_is(key: &KeyColumns) -> String {
+    let is = |(at, name): (usize, &Identifier)| {
+        let (column, value, class) = (column(name), 2 * at + 1, 2 * at + 2);
+        format!("{column} = ?{value} AND {column} = ?{value} COLLATE BINARY AND typeof({column}) = ?{class}")
+    };
+    key.columns().iter().enumerate().map(is).collect::<Vec<_>>().join(" AND ")
+}
+
+/// The columns that a table is walked by, in ascending order.
+#[derive(Debug, Clone)]
+pub(super) struct WalkedBy(Vec<String>);
+
+impl WalkedBy {
+    pub fn key(key: &KeyColumns) -> Self {
+        Self(key.columns().iter().map(column).collect())
+    }
+
+    /// The row's number, or the key where rows have none.
+    pub fn rowid_or_key(rowid: Option<&str>, key: &KeyColumns) -> Self {
+        rowid.map_or_else(|| Self::key(key), |rowid| Self(vec![format!("t.{rowid}")]))
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// For SELECT and ORDER BY.
+    pub fn list(&self) -> String {
+        self.0.join(", ")
+    }
+
+    /// `(a, b) > (?, ?)`, which an index answers as it stands.
+    pub fn compared(&self, comparison: &str, values: &[Value]) -> Sql {
+        let mut sql = Sql::new(&format!("({}) {comparison} (", self.list()));
+        for (at, value) in values.iter().enumerate() {
+            sql = sql.push(if at == 0 { "" } else { ", " }).bind(value.clone());
+        }
+        sql.push(")")
+    }
+
+    /// Read this row's place from its columns `from` and following.
+    pub fn place(&self, row: &Row<'_>, from: usize) -> rusqlite::Result<Vec<Value>> {
+        (from..from + self.len()).map(|column| Ok(read(row.get_ref(column)?))).collect()
+    }
 }
 
 /// What `typeof` says of a value.
@@ -105,13 +148,21 @@ fn render(predicate: &Predicate) -> Sql {
 }
 
 fn is(column: &str, value: &Literal) -> Sql {
-    Sql::new(&match value {
+    match value {
+        // An SQL text ends at a NUL, so such a value has to be bound.
+        Literal::Text(text) if text.contains('\0') => {
+            Sql::new(&format!("(typeof({column}) = 'text' AND {column} = "))
+                .bind(Value::Text(text.as_bytes().into()))
+                .push(" COLLATE BINARY)")
+        }
         Literal::Text(text) => {
             let text = text.replace('\'', "''");
-            format!("(typeof({column}) = 'text' AND {column} = '{text}' COLLATE BINARY)")
+            Sql::new(&format!("(typeof({column}) = 'text' AND {column} = '{text}' COLLATE BINARY)"))
         }
-        Literal::Integer(integer) => format!("(typeof({column}) = 'integer' AND {column} = {integer})"),
-    })
+        Literal::Integer(integer) => {
+            Sql::new(&format!("(typeof({column}) = 'integer' AND {column} = {integer})"))
+        }
+    }
 }
 
 fn joined(parts: &[Predicate], word: &str, empty: &str) -> Sql {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::render::{Sql, column, read, table};
+use super::render::{Sql, WalkedBy, table};
 use crate::plan::{Cutoff, Journal, Key, Rule, Value};
 use crate::store::{Leg, Step};
 
@@ -22,7 +22,8 @@ pub(super) fn step(
     leg: &Leg,
 ) -> rusqlite::Result<Step> {
     let begun = Instant::now();
-    let sql = sql(rule, cutoff, leg);
+    let walked = WalkedBy::key(&rule.key);
+    let sql = sql(rule, &walked, cutoff, leg);
     let mut statement = connection.prepare_cached(&sql.text)?;
     let mut rows = statement.query(params_from_iter(sql.bound))?;
     let (mut nominated, mut bytes, mut count, mut last) = (Vec::new(), 0, 0, None);
@@ -31,8 +32,8 @@ pub(super) fn step(
             break count < ROWS;
         };
         count += 1;
-        let key = Key::new(vec![read(row.get_ref(0)?)]);
-        if row.get(1)? {
+        let key = Key::new(walked.place(row, 1)?);
+        if row.get(0)? {
             bytes += key.size();
             nominated.push(key.clone());
         }
@@ -50,15 +51,16 @@ pub(super) fn step(
 }
 
 /// A key is read as it is stored; a row without one cannot be deleted by it and is not read.
-fn sql(rule: &Rule, cutoff: Cutoff, leg: &Leg) -> Sql {
-    let key = column(&rule.key);
-    let mut sql = Sql::new(&format!("SELECT {key}, "))
+fn sql(rule: &Rule, walked: &WalkedBy, cutoff: Cutoff, leg: &Leg) -> Sql {
+    let list = walked.list();
+    let mut sql = Sql::new("SELECT ")
         .predicate(&rule.is_deletable(cutoff))
-        .push(&format!(" FROM {} WHERE {key} IS NOT NULL", table(&rule.table)));
+        .push(&format!(", {list} FROM {} WHERE ", table(&rule.table)))
+        .predicate(&rule.has_key());
     for (bound, comparison) in [(&leg.after, ">"), (&leg.until, "<=")] {
-        for value in bound.iter().flat_map(Key::values) {
-            sql = sql.push(&format!(" AND {key} {comparison} ")).bind(value.clone());
+        if let Some(key) = bound {
+            sql = sql.push(" AND ").append(walked.compared(comparison, key.values()));
         }
     }
-    sql.push(&format!(" ORDER BY {key} LIMIT ")).bind(Value::Integer(ROWS as i64))
+    sql.push(&format!(" ORDER BY {list} LIMIT ")).bind(Value::Integer(ROWS as i64))
 }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use keysweep::plan::{BatchBound, Cutoff, Failure, Key, Literal, Rule, UnixTime, Value};
+use keysweep::plan::{
+    BatchBound, Cutoff, Done, Failure, Identifier, Key, Literal, Rule, StateTest, UnixTime, Value,
+};
 use keysweep::store::sqlite::{Access, Sqlite};
 use keysweep::store::{Batch, Leg, Store};
 use serde_json::Value as Json;
@@ -29,7 +31,7 @@ impl Work {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let stop = CancellationToken::new();
         let mut store = Sqlite::new(database.path(), Access::Write, Duration::from_secs(10), stop);
-        let cutoff = rule.clock.cutoff(UnixTime::new(10.0).unwrap());
+        let cutoff = rule.cutoff(UnixTime::new(10.0).unwrap()).unwrap();
         let step = runtime.block_on(async {
             store.inspect(std::slice::from_ref(&rule)).await.unwrap();
             store.search(&rule, cutoff, &Leg::default()).await.unwrap()
@@ -92,8 +94,12 @@ fn the_rest_of_its_batch_goes_without_it() {
 fn a_row_that_both_rules_name_is_pending() {
     let database = Database::with_keys(Journal::Wal, [("a", "done", 1.0), ("b", "settled", 1.0)]);
     let mut rule = Rule::key_table(Duration::ZERO);
-    rule.done.values.push(Literal::Text("settled".into()));
-    rule.pending.values.push(Literal::Text("done".into()));
+    let status = |values: &[&str]| StateTest {
+        column: Identifier::new("status").unwrap(),
+        values: values.iter().map(|value| Literal::Text((*value).into())).collect(),
+    };
+    rule.done = Done::Test(status(&["done", "settled"]));
+    rule.pending = Some(status(&["pending", "done"]));
     let mut work = Work::nominate(&database, rule);
     assert_eq!(work.nominated, keys(["b"]));
     let batch = work.delete(&keys(["a", "b"])).unwrap();
