@@ -4,9 +4,13 @@
 
 mod support;
 
+mod application;
 mod commands;
 mod contract;
+mod crash;
 mod daemon;
+mod locked;
 mod locks;
+mod memory;
 mod record;
 mod walk;
