@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::database::KEY_TABLE;
-use crate::support::{Application, Database, Journal};
+use crate::support::{Application, Database, Journal, wait_for};
 
 const ROWS: u64 = 1_000_000;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -58,6 +58,26 @@ fn sweep_under_two_writers(journal: Journal, expired_every: u64) {
     assert_eq!(rows(&database, "shared"), taken_up(&writers));
     assert_eq!(rows(&database, "own"), own(&writers));
     assert_eq!(database.shell("PRAGMA integrity_check"), "ok\n");
+}
+
+/// A search nominates far ahead of the batch, so these rows are nominated when they are taken up.
+#[test]
+fn a_row_that_is_taken_up_after_it_was_nominated_survives() {
+    for journal in [Journal::Wal, Journal::Delete] {
+        let ids: Vec<String> = (0..1_000).map(|row| format!("{row:04}")).collect();
+        let database = Database::with_keys(journal, ids.iter().map(|id| (id.as_str(), "done", 1.0)));
+        let mut application = Application::python(&database.path(), BUSY_TIMEOUT);
+        let taken_up = std::thread::scope(|scope| {
+            let sweep = scope.spawn(|| database.sweep("share = 0.02", &[]));
+            wait_for("the first batch", || (database.ids().len() < ids.len()).then_some(()));
+            let sql = "UPDATE keys SET status = 'pending' WHERE id >= '0500'";
+            let taken_up = application.run(sql).changes;
+            assert_eq!(sweep.join().unwrap().status, 0);
+            taken_up
+        });
+        assert!(taken_up > 0, "the sweep was over before the application came");
+        assert_eq!(database.ids(), ids[ids.len() - taken_up as usize..]);
+    }
 }
 
 /// Rows in random order. The fingerprint says what is to become of each, and nothing else.

@@ -1,5 +1,6 @@
 //! A sweep that is killed or stopped at any moment has done whole batches, and nothing else.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +10,8 @@ use crate::support::{Daemon, Database, Journal, has_open, wait_for};
 
 const ROWS: u32 = 20_000;
 const KILLS: u32 = 25;
+/// A kill at one of so many writes hits one of the first batches.
+const MOST_WRITES: f64 = 400.0;
 const DELETED: &str = r#"keysweep_deleted_rows_total{database="app",table="keys"}"#;
 /// Rows whose `fingerprint` says that nothing may change them.
 const CHANGED: &str = "
@@ -36,12 +39,12 @@ fn kill_at_any_moment(journal: Journal, longest: Duration) {
     let database = table(journal);
     let mut random = Random::seeded();
     let mut left = vec![ROWS / 2];
-    for _ in 0..KILLS {
-        let mut sweep = start(&database);
-        wait_for("the sweep to open the database", || has_open(sweep.id(), &database.path()).then_some(()));
-        std::thread::sleep(longest.mul_f64(random.next()));
-        sweep.kill().unwrap();
-        sweep.wait().unwrap();
+    for kill in 0..KILLS {
+        if kill % 2 == 0 {
+            kill_after(&database, longest.mul_f64(random.next()));
+        } else {
+            kill_at_write(&database, 1 + (random.next() * MOST_WRITES) as u32);
+        }
         left.push(look(&database, *left.last().unwrap()));
     }
     println!("{journal:?}: rows left after each kill: {left:?}");
@@ -70,6 +73,26 @@ fn what_was_counted_as_deleted_is_gone_after_a_kill() {
     }
 }
 
+fn kill_after(database: &Database, time: Duration) {
+    let mut sweep = sweep(database).spawn().unwrap();
+    wait_for("the sweep to open the database", || has_open(sweep.id(), &database.path()).then_some(()));
+    std::thread::sleep(time);
+    sweep.kill().unwrap();
+    sweep.wait().unwrap();
+}
+
+/// A COMMIT is many writes and syncs within microseconds: only the kernel can hit one of them.
+fn kill_at_write(database: &Database, write: u32) {
+    const CALLS: &str = "pwrite64,fsync,fdatasync,unlink,ftruncate";
+    let sweep = sweep(database);
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);
+    traced.args(["-e", &format!("inject={CALLS}:signal=KILL:when={write}")]);
+    let status =
+        traced.arg(sweep.get_program()).args(sweep.get_args()).stdout(Stdio::null()).status().unwrap();
+    assert_eq!(status.signal(), Some(9), "{status} at write {write}");
+}
+
 /// Nothing is broken or changed, and no more expired rows are there than before. Gives how many.
 fn look(database: &Database, before: u32) -> u32 {
     let answer = database.shell(&format!("PRAGMA integrity_check; {CHANGED} {LEFT_BEHIND} {LEFT}"));
@@ -84,7 +107,7 @@ fn look(database: &Database, before: u32) -> u32 {
 fn a_sweep_that_is_stopped_and_continued_goes_on() {
     for journal in [Journal::Wal, Journal::Delete] {
         let database = table(journal);
-        let mut sweep = start(&database);
+        let mut sweep = sweep(&database).spawn().unwrap();
         let mut left = ROWS / 2;
         for _ in 0..3 {
             wait_for("the sweep to go on", || {
@@ -116,11 +139,12 @@ fn table(journal: Journal) -> Database {
     Database::new(journal, &rows)
 }
 
-fn start(database: &Database) -> Child {
+fn sweep(database: &Database) -> Command {
     let config = database.config("share = 0.1");
     let mut command = Command::new(BINARY);
     command.arg("--config").arg(config).arg("sweep").stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 fn signal(sweep: &Child, name: &str) {
