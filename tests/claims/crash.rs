@@ -127,6 +127,35 @@ fn a_sweep_that_is_stopped_and_continued_goes_on() {
     }
 }
 
+/// An application that dies in a transaction which has begun to reach the file.
+const DIES: &str = "
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute('PRAGMA cache_size = 5')
+connection.execute('BEGIN IMMEDIATE')
+connection.execute('UPDATE keys SET status = upper(status), response = hex(zeroblob(500))')
+os.kill(os.getpid(), signal.SIGKILL)
+";
+
+/// The census has a read-only connection, which cannot roll the journal back.
+#[test]
+fn a_transaction_that_an_application_left_half_written_is_no_fault_of_the_database() {
+    let database = table(Journal::Delete);
+    let died = Command::new("/usr/bin/python3").args(["-c", DIES]).arg(database.path()).status().unwrap();
+    assert_eq!(died.signal(), Some(9));
+    assert!(database.files().contains(&"app.db-journal".into()), "{:?}", database.files());
+    let daemon = Daemon::start(&database.config(""));
+    wait_for("a batch", || daemon.metric(DELETED).filter(|rows| *rows > 0.0));
+    daemon.wait_for_metric(r#"keysweep_database_up{database="app"}"#, 1.0);
+    daemon.wait_for_metric(
+        r#"keysweep_rows{database="app",state="pending",table="keys"}"#,
+        f64::from(ROWS / 4),
+    );
+    assert_eq!(daemon.log().into_iter().find(|event| event["level"] == "ERROR"), None);
+    drop(daemon);
+    look(&database, ROWS / 2);
+}
+
 fn table(journal: Journal) -> Database {
     let rows = format!(
         "{KEY_TABLE}

@@ -69,6 +69,9 @@ fn a_signal_ends_the_wait_for_a_lock() {
         wait_for("a try for the lock", || has_open(daemon.pid(), &locked.path()).then_some(()));
         let asked = Instant::now();
         daemon.signal("TERM");
+        daemon.wait_for_log("the end", |event| event["message"] == "keysweep has stopped");
+        let cut_off = daemon.log().into_iter().find(|event| event["level"] == "WARN");
+        assert_eq!(cut_off, None);
         assert_eq!(daemon.ended().code(), Some(0));
         assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     }
