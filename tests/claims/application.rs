@@ -152,7 +152,7 @@ impl Writer {
     /// A key is reserved, most are finished, and some are due at once.
     fn step(&mut self, step: u64) {
         let id = format!("{:08x}-{}-{step}", step * MULTIPLIER % (1 << 32), self.name);
-        let (expires, finished) = ([4e9, 1.5e9][(step % 2) as usize], step % 3 != 0);
+        let (expires, finished) = ([4e9, 1.5e9][(step % 2) as usize], !step.is_multiple_of(3));
         self.say(&format!("INSERT INTO keys VALUES ('{id}', 'own', 'pending', NULL, {expires})"));
         if finished {
             self.say("BEGIN IMMEDIATE");
