@@ -37,7 +37,7 @@ impl Windows for Pass {
             self.rows = self.rows.map(|rows| rows.saturating_mul(2));
             return Ok(Some(begun.elapsed()));
         }
-        self.add(connection, end.as_deref())?;
+        self.add(connection)?;
         let took = begun.elapsed();
         let (Some(rows), Some(end)) = (self.rows, end) else { return Ok(None) };
         let fitting = rows as f64 * WINDOW.as_secs_f64() / took.as_secs_f64().max(1e-6);
@@ -63,26 +63,23 @@ impl Pass {
         let Some(rows) = self.rows else { return Ok(None) };
         let list = self.walked.list();
         let sql = Sql::new(&format!("SELECT {list} FROM {}", table(&self.rule.table)))
-            .append(self.bounds(None))
+            .append(self.rest())
             .push(&format!(" ORDER BY {list} LIMIT 1 OFFSET "))
             .bind(Value::Integer(rows - 1));
         let mut statement = connection.prepare_cached(&sql.text)?;
         statement.query_row(params_from_iter(sql.bound), |row| self.walked.place(row, 0)).optional()
     }
 
-    fn bounds(&self, end: Option<&[Value]>) -> Sql {
-        let mut sql = Sql::default();
-        for (bound, comparison) in [(self.after.as_deref(), ">"), (end, "<=")] {
-            if let Some(bound) = bound {
-                let word = if sql.text.is_empty() { " WHERE " } else { " AND " };
-                sql = sql.push(word).append(self.walked.compared(comparison, bound));
-            }
+    /// The rows that no window has had yet.
+    fn rest(&self) -> Sql {
+        match &self.after {
+            Some(after) => Sql::new(" WHERE ").append(self.walked.compared(">", after)),
+            None => Sql::default(),
         }
-        sql
     }
 
-    fn add(&mut self, connection: &Connection, end: Option<&[Value]>) -> rusqlite::Result<()> {
-        let sql = self.counting().append(self.bounds(end));
+    fn add(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let sql = self.counting();
         let mut statement = connection.prepare_cached(&sql.text)?;
         let (rows, oldest, sums) = statement.query_row(params_from_iter(sql.bound), |row| {
             let sums = (0..self.sums.len()).map(|index| row.get::<_, i64>(index + 2));
@@ -111,7 +108,21 @@ impl Pass {
         for flag in &flags {
             sql = sql.push(", coalesce(sum(").predicate(flag).push("), 0)");
         }
-        sql.push(&format!(" FROM {}", table(&self.rule.table)))
+        sql.push(" FROM ").append(self.next_rows(&flags))
+    }
+
+    /// The table, or its next window: by count, because a comparison with its end would lose rows without a key.
+    fn next_rows(&self, flags: &[Predicate]) -> Sql {
+        let table = table(&self.rule.table);
+        let Some(rows) = self.rows else { return Sql::new(&table) };
+        let read = Predicate::All(flags.to_vec()).columns();
+        let read: Vec<String> = read.iter().map(column).collect();
+        let read = if read.is_empty() { "1".into() } else { read.join(", ") };
+        Sql::new(&format!("(SELECT {read} FROM {table}"))
+            .append(self.rest())
+            .push(&format!(" ORDER BY {} LIMIT ", self.walked.list()))
+            .bind(Value::Integer(rows))
+            .push(") AS t")
     }
 
     /// What was found, once [`Pass::window`] has reached the end.

@@ -7,9 +7,12 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::plan::{Failure, FailureKind};
 
-/// Whether another connection held the lock.
+/// Whether another connection held the lock, or has yet to roll back what a crash left: a read-only
+/// connection cannot, and the next writer, ours among them, does it with its first look.
 pub(crate) fn is_busy(error: &Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(SQLITE_READONLY_ROLLBACK)
+        || matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Whether a constraint of the schema refused the statement.

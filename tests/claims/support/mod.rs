@@ -1,5 +1,6 @@
 //! Starting the real things, and waiting for what they do.
 
+pub mod application;
 pub mod command;
 pub mod daemon;
 pub mod database;
@@ -8,8 +9,10 @@ pub mod library;
 pub mod users;
 pub mod writer;
 
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+pub use application::Application;
 pub use command::{Answer, keysweep};
 pub use daemon::Daemon;
 pub use database::{Database, Journal};
@@ -33,4 +36,10 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 /// The wall clock in unix seconds.
 pub fn now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64()
+}
+
+/// Whether a process has this file open at this moment.
+pub fn has_open(pid: u32, file: &Path) -> bool {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    open.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|link| link == file))
 }
