@@ -3,4 +3,7 @@
 
 mod support;
 
+mod clocks;
 mod daemon;
+mod http;
+mod prometheus;

@@ -3,6 +3,9 @@
 pub mod command;
 pub mod daemon;
 pub mod database;
+pub mod lock;
+pub mod prometheus;
+pub mod terminal;
 
 use std::time::{Duration, Instant, SystemTime};
 
