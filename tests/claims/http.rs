@@ -3,12 +3,13 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::support::command::BINARY;
+use crate::support::unasked::Unasked;
 use crate::support::{Daemon, Database, Journal, PATIENCE, keysweep, wait_for};
 
 const HOSTILE: &str = r#"a<b>&"c'"#;
@@ -179,16 +180,6 @@ fn clients_that_never_finish_do_not_keep_it_from_stopping() {
     drop(clients);
 }
 
-/// A daemon that nobody can ask; killed when dropped.
-struct Unasked(Child);
-
-impl Drop for Unasked {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The sockets of a process on which it listens, by their inodes.
 fn listeners(pid: u32) -> usize {
     let listening = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -206,22 +197,20 @@ fn listeners(pid: u32) -> usize {
 #[test]
 fn with_an_empty_address_it_listens_nowhere_and_sweeps() {
     let database = Database::with_keys(Journal::Wal, [("a", "done", 1.0), ("b", "pending", 1.0)]);
-    let still_listens = still(&abandoned_row(), "app");
+    let other = abandoned_row();
+    let still_listens = still(&other, "app");
     assert_eq!(listeners(still_listens.pid()), 1);
     let config = database.config("every = '100ms'");
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("[http]\nlisten = \"\"\n{text}")).unwrap();
     let mut command = Command::new(BINARY);
     command.arg("--config").arg(&config).args(["--log-level", "error", "run"]);
-    let mut daemon = Unasked(command.stderr(Stdio::piped()).spawn().unwrap());
+    let log = database.folder().join("log");
+    let mut daemon = Unasked::start(command.stderr(std::fs::File::create(&log).unwrap()));
     wait_for("the row to go", || (database.ids() == ["b"]).then_some(()));
-    assert_eq!(listeners(daemon.0.id()), 0);
-    let ended = Command::new("kill").arg(daemon.0.id().to_string()).status().unwrap();
-    assert!(ended.success());
-    let status = wait_for("the daemon to end", || daemon.0.try_wait().unwrap());
-    let mut log = String::new();
-    daemon.0.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-    assert_eq!((status.code(), log.as_str()), (Some(0), ""), "nothing is worth an error");
+    assert_eq!(listeners(daemon.child().id()), 0);
+    assert_eq!(daemon.asked_to_end().code(), Some(0));
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "", "nothing was worth an error");
 }
 
 #[test]

@@ -5,5 +5,8 @@ mod support;
 
 mod clocks;
 mod daemon;
+mod demo;
 mod http;
+mod logs;
+mod looking;
 mod prometheus;

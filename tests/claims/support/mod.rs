@@ -6,6 +6,7 @@ pub mod database;
 pub mod lock;
 pub mod prometheus;
 pub mod terminal;
+pub mod unasked;
 
 use std::time::{Duration, Instant, SystemTime};
 
