@@ -180,5 +180,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
 }
 
 fn parse_level(text: &str) -> Result<LevelFilter, String> {
-    text.parse().map_err(|_| "expected error, warn, info, debug, trace or off".into())
+    // The library reads an empty text, such as a variable that is not set, as `error`.
+    let level = if text.is_empty() { None } else { text.parse().ok() };
+    level.ok_or_else(|| "expected error, warn, info, debug, trace or off".into())
 }

@@ -65,8 +65,13 @@ impl Page<'_> {
         writeln!(f, "<section>\n<h2>{} <small class=\"{class}\">{word}</small></h2>", Escaped(name))?;
         let (next, census) = (self.moment(database.next_tick), Length(database.census_interval));
         writeln!(f, "<p>Next tick {next}; counted every {census}. {}</p>", Size(database.space))?;
-        problem(f, "The latest tick failed", database.tick_failure.as_ref())?;
-        problem(f, "The latest census failed", database.census_failure.as_ref())?;
+        let (tick, census) = (database.tick_failure.as_ref(), database.census_failure.as_ref());
+        if tick == census {
+            problem(f, "The latest tick and the latest census failed", tick)?;
+        } else {
+            problem(f, "The latest tick failed", tick)?;
+            problem(f, "The latest census failed", census)?;
+        }
         write!(f, "<div><table>\n{COLUMNS}<tbody>\n")?;
         for (label, table) in &database.tables {
             self.table(f, label, table)?;
@@ -225,6 +230,16 @@ mod tests {
         let page = shown(&observer);
         assert_eq!(page.matches("the file is locked").count(), 1, "{page}");
         assert!(page.contains("down: 1.") && page.contains("class=\"down\""));
+    }
+
+    #[test]
+    fn what_stops_tick_and_census_alike_is_said_once() {
+        let observer = observer();
+        observer.tell(&ticked(Some(failure("the file is gone"))));
+        observer.tell(&census_taken(Some(failure("the file is gone"))));
+        let page = shown(&observer);
+        assert_eq!(page.matches("the file is gone").count(), 1, "{page}");
+        assert!(page.contains("The latest tick and the latest census failed:"), "{page}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub struct Failure {
 impl Failure {
     /// `what` names the path or table and the whole cause; `remedy` says what to do.
     pub fn new(kind: FailureKind, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), remedy: remedy.into() }
+        Self { kind, what: one_line(&what.into()), remedy: one_line(&remedy.into()) }
     }
 
     /// Its kind.
@@ -113,8 +113,32 @@ impl Failure {
     }
 }
 
+/// With control characters escaped: a name in somebody's schema must not forge a line or move a cursor.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_one_line_whatever_the_schema_holds() {
+        let failure = Failure::new(FailureKind::Schema, "no `a\nb`", "drop `é\u{1b}[2J\u{9b}`");
+        assert_eq!(failure.to_string(), "no `a\\nb`; drop `é\\u{1b}[2J\\u{9b}`");
     }
 }

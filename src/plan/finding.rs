@@ -1,5 +1,6 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
+use super::failure::one_line;
 use super::{Clock, Done, Failure, FailureKind, Identifier, Rule};
 
 /// Why nothing is deleted: the label `reason` of `keysweep_held`.
@@ -123,6 +124,15 @@ pub struct TableFacts {
 /// Everything that is worth saying of a table under its rule, the severe first.
 #[must_use]
 pub fn table_findings(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
+    let one_line = |finding: Finding| Finding {
+        what: one_line(&finding.what),
+        remedy: one_line(&finding.remedy),
+        ..finding
+    };
+    everything(rule, facts).into_iter().map(one_line).collect()
+}
+
+fn everything(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
     let table = &rule.table;
     let place = format!("table `{table}` of {}", facts.database);
     match facts.kind {

@@ -6,6 +6,10 @@ pub mod daemon;
 pub mod database;
 pub mod holder;
 pub mod library;
+pub mod lock;
+pub mod prometheus;
+pub mod terminal;
+pub mod unasked;
 pub mod users;
 pub mod writer;
 
