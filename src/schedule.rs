@@ -130,8 +130,9 @@ impl CronJobs {
 
     /// One after the other: the library loses jobs that are added at once.
     async fn set(&mut self) -> Result<(), JobSchedulerError> {
-        for job in self.set.drain(..) {
+        while let Some(job) = self.set.last() {
             self.scheduler.remove(&job.guid()).await?;
+            self.set.pop();
         }
         let mut jobs = vec![self.heartbeat()?];
         for (schedule, ropes) in &self.crons {

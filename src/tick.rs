@@ -74,14 +74,13 @@ pub async fn tick<S: Store>(
     tables: &mut [TableMemory],
     tell: &(dyn Fn(&Event) + Sync),
 ) -> Vec<Report> {
-    let begun = Instant::now();
     let mut sweeps: Vec<Sweep<'_>> = tables.iter_mut().map(|table| Sweep::new(order, table)).collect();
     if order.enabled || order.mode == Mode::DryRun {
         match store.inspect(&sweeps.iter().map(|sweep| sweep.rule().clone()).collect::<Vec<_>>()).await {
             Ok(facts) => hold(&mut sweeps, &facts, tell),
             Err(failure) => sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
         }
-        take_turns(order, begun, store, &mut sweeps, tell).await;
+        take_turns(order, store, &mut sweeps, tell).await;
     } else {
         sweeps.iter_mut().for_each(|sweep| sweep.end(Stop::Disabled, tell));
     }
@@ -113,12 +112,12 @@ fn severe(finding: &Finding) -> Option<(HoldReason, &Finding)> {
 /// One step of each table's sweep after the other, with a rest after each that held a lock.
 async fn take_turns<S: Store>(
     order: &Order<'_>,
-    begun: Instant,
     store: &mut S,
     sweeps: &mut [Sweep<'_>],
     tell: &(dyn Fn(&Event) + Sync),
 ) {
-    let deadline = order.budget.and_then(|budget| begun.checked_add(budget));
+    // From here on: an open that took long must not leave a tick without a turn.
+    let deadline = order.budget.and_then(|budget| Instant::now().checked_add(budget));
     while sweeps.iter().any(Sweep::is_running) {
         for sweep in sweeps.iter_mut().filter(|sweep| sweep.is_running()) {
             if order.stop.is_cancelled() {

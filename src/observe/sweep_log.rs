@@ -89,6 +89,13 @@ impl SweepLog {
 
     fn ended(&mut self, whole: Subject, failed: Option<&Failure>) {
         let waiting = self.waiting.remove(&whole).unwrap_or_default();
+        let held = |(_, trouble): &(Subject, Option<Trouble>)| {
+            trouble
+                .as_ref()
+                .is_some_and(|trouble| trouble.hold.is_some() && trouble.failure.as_ref() == failed)
+        };
+        // A hold has a reason and a start and an end of its own, also where it holds all that there is.
+        let failed = failed.filter(|_| !waiting.iter().any(held));
         self.turn(whole, failed.map(Trouble::failed));
         for (subject, trouble) in waiting {
             let of_the_whole = failed.is_some()

@@ -31,7 +31,7 @@ pub use finding::{
 pub use limit::{Limit, LimitError, Share, ShareError};
 pub use name::{DatabaseName, Identifier, NameError, TableLabel};
 pub use ownership::{FileFacts, Us, may_share_files};
-pub use pace::{BATCH_HOLD, BatchBound, Pace};
+pub use pace::{BATCH_HOLD, BatchBound, BatchCost, Pace};
 pub use predicate::{Literal, Predicate};
 pub use report::{Report, SkipReason, Skips, Stop};
 pub use rule::{Abandoned, Done, KeyColumns, KeyColumnsError, Rule, StateTest};

@@ -20,22 +20,36 @@ pub struct BatchBound {
     pub hold: Duration,
 }
 
+/// What one batch cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BatchCost {
+    /// Rows that it looked at.
+    pub rows: usize,
+    /// From BEGIN to the COMMIT.
+    pub work: Duration,
+    /// The COMMIT itself.
+    pub commit: Duration,
+}
+
 /// Learns the size of a batch from what the last ones cost.
 ///
-/// Rows of one table cost alike, so the size falls at once to what would have fitted, and grows
-/// by a quarter at a time while batches end early.
+/// Rows of one table cost alike, so the size falls at once to what would have fitted, and grows by
+/// a quarter at a time while batches end early. A COMMIT costs something however few rows it has,
+/// a sync of the disk above all: smaller batches would not make that shorter, only more frequent,
+/// so only what a COMMIT costs more for each row is held against the rows.
 #[derive(Debug, Clone)]
 pub struct Pace {
     limit: Limit,
     share: Share,
     rows: usize,
+    commits: Line,
 }
 
 impl Pace {
     /// A pace that has seen no batch yet begins with a tenth of the limit: the first rows may be large.
     #[must_use]
     pub fn new(limit: Limit, share: Share) -> Self {
-        Self { limit, share, rows: limit.rows().div_ceil(10) }
+        Self { limit, share, rows: limit.rows().div_ceil(10), commits: Line::default() }
     }
 
     /// The next batch.
@@ -44,12 +58,17 @@ impl Pace {
         BatchBound { rows: self.rows, hold: AIM / 2 }
     }
 
-    /// Learn from a batch that looked at `rows` rows and held the lock for `held`.
-    pub fn learn(&mut self, rows: usize, held: Duration) {
-        let fitting = rows as f64 * AIM.as_secs_f64() / held.as_secs_f64().max(1e-6);
-        if held > AIM {
+    /// Learn from a batch.
+    pub fn learn(&mut self, cost: BatchCost) {
+        let rows = cost.rows as f64;
+        self.commits.add(rows, cost.commit.as_secs_f64());
+        let of_rows = cost.work.as_secs_f64() + self.commits.slope() * rows;
+        let longest = AIM.as_secs_f64();
+        let aim = (longest - self.commits.at_zero()).clamp(longest / 2.0, longest);
+        let fitting = rows * aim / of_rows.max(1e-6);
+        if of_rows > aim {
             self.rows = (fitting as usize).clamp(1, self.rows);
-        } else if rows >= self.rows && fitting > self.rows as f64 * 1.25 {
+        } else if cost.rows >= self.rows && fitting > self.rows as f64 * 1.25 {
             self.rows = (self.rows + self.rows.div_ceil(4)).min(self.limit.rows());
         }
     }
@@ -61,28 +80,90 @@ impl Pace {
     }
 }
 
+/// A straight line through points of which the older ones count less. While all lie at one `x` it
+/// is level, so that a larger `x` is tried, which tells.
+#[derive(Debug, Clone, Copy, Default)]
+struct Line {
+    weight: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+}
+
+impl Line {
+    const FORGET: f64 = 0.95;
+    /// Keeps the line level until the points are further apart than this, squared.
+    const LEVEL: f64 = 1.0;
+
+    fn add(&mut self, x: f64, y: f64) {
+        for (sum, point) in [
+            (&mut self.weight, 1.0),
+            (&mut self.x, x),
+            (&mut self.y, y),
+            (&mut self.xx, x * x),
+            (&mut self.xy, x * y),
+        ] {
+            *sum = *sum * Self::FORGET + point;
+        }
+    }
+
+    /// Never falling: a COMMIT of more rows is not cheaper.
+    fn slope(&self) -> f64 {
+        let (x, y) = (self.x / self.weight, self.y / self.weight);
+        let spread = self.xx / self.weight - x * x;
+        ((self.xy / self.weight - x * y) / (spread + Self::LEVEL)).max(0.0)
+    }
+
+    fn at_zero(&self) -> f64 {
+        self.y / self.weight - self.slope() * self.x / self.weight
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
+    fn small_rows(pace: &Pace, work: Duration, commit: Duration) -> BatchCost {
+        BatchCost { rows: pace.bound().rows, work, commit }
+    }
+
     #[test]
     fn small_rows_lead_to_full_batches_and_no_further() {
         let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
         for _ in 0..50 {
-            pace.learn(pace.bound().rows, MS(1));
+            pace.learn(small_rows(&pace, MS(1), MS(0)));
         }
         assert_eq!(pace.bound().rows, 100);
     }
 
     #[test]
+    fn a_commit_that_is_slow_whatever_its_size_does_not_make_batches_small() {
+        let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
+        for round in 0..50 {
+            pace.learn(small_rows(&pace, MS(1), MS(15 + round % 2)));
+        }
+        assert_eq!(pace.bound().rows, 100);
+    }
+
+    #[test]
+    fn a_commit_that_grows_with_its_rows_makes_batches_smaller() {
+        let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
+        for _ in 0..50 {
+            let rows = u32::try_from(pace.bound().rows).unwrap();
+            pace.learn(small_rows(&pace, MS(0), MS(1) + Duration::from_micros(500) * rows));
+        }
+        assert!((2..25).contains(&pace.bound().rows), "{:?}", pace.bound());
+    }
+
+    #[test]
     fn rows_too_large_for_the_hold_are_taken_one_at_a_time() {
         let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
-        let row = MS(20);
-        pace.learn(pace.bound().rows, row * 10);
+        pace.learn(BatchCost { rows: 10, work: MS(200), commit: MS(1) });
         assert_eq!(pace.bound().rows, 1);
-        pace.learn(1, row);
+        pace.learn(BatchCost { rows: 1, work: MS(20), commit: MS(1) });
         assert_eq!(pace.bound().rows, 1);
     }
 
@@ -90,19 +171,19 @@ mod tests {
     fn a_learnt_batch_stays_within_the_hold() {
         let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
         let row = Duration::from_micros(350);
+        let held = |pace: &Pace| row * u32::try_from(pace.bound().rows).unwrap();
         for _ in 0..50 {
-            let rows = u32::try_from(pace.bound().rows).unwrap();
-            pace.learn(rows as usize, row * rows);
+            pace.learn(small_rows(&pace, held(&pace), MS(1)));
         }
-        let held = row * u32::try_from(pace.bound().rows).unwrap();
-        assert!(held <= BATCH_HOLD && held > AIM / 2, "{held:?}");
+        let held = held(&pace);
+        assert!(held + MS(1) <= BATCH_HOLD && held > AIM / 3, "{held:?}");
     }
 
     #[test]
     fn a_short_batch_teaches_nothing_about_growth() {
         let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
         let before = pace.bound().rows;
-        pace.learn(1, MS(0));
+        pace.learn(BatchCost { rows: 1, work: MS(0), commit: MS(0) });
         assert_eq!(pace.bound().rows, before);
     }
 

@@ -166,7 +166,7 @@ impl Keys {
         };
         match attempt(&connection, &order, &keys).map_err(RecordError::from)? {
             Attempt::Committed(batch) => Ok(batch.deleted),
-            Attempt::Busy => Err(self.busy().into()),
+            Attempt::Busy(_) => Err(self.busy().into()),
         }
     }
 

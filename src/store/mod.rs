@@ -9,7 +9,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::plan::{
-    BatchBound, Counts, Cutoff, Failure, Key, Rule, SkipReason, SpaceUsed, TableFacts, UnixTime,
+    BatchBound, BatchCost, Counts, Cutoff, Failure, Key, Rule, SkipReason, SpaceUsed, TableFacts, UnixTime,
 };
 
 /// One walk of the keys, or the rest of one.
@@ -39,12 +39,20 @@ pub struct Batch {
     pub deleted: Vec<Key>,
     /// Expired rows that are still there.
     pub skipped: Vec<(Key, SkipReason)>,
-    /// How many of the nominated keys were looked at, from the first on.
-    pub looked_at: usize,
-    /// How long the write lock was held.
-    pub held: Duration,
+    /// What it cost, and how many of the nominated keys were looked at, from the first on.
+    pub cost: BatchCost,
+    /// How long the write lock was held in vain, by tries whose COMMIT found a reader in its way.
+    pub held_in_vain: Duration,
     /// How long we waited for it.
     pub waited: Duration,
+}
+
+impl Batch {
+    /// How long the write lock was held.
+    #[must_use]
+    pub fn held(&self) -> Duration {
+        self.cost.work + self.cost.commit
+    }
 }
 
 /// An engine at work on one database. Calls follow one another; a rest between them costs no thread.

@@ -167,15 +167,16 @@ impl<'a> Sweep<'a> {
         let bound = self.table.pace.bound();
         let keys: Vec<Key> = self.queue.iter().take(bound.rows).cloned().collect();
         let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
-        self.table.pace.learn(batch.looked_at, batch.held);
-        self.position = self.queue.drain(..batch.looked_at).next_back();
-        let held = batch.held;
+        self.table.pace.learn(batch.cost);
+        self.position = self.queue.drain(..batch.cost.rows).next_back();
+        let held = batch.held() + batch.held_in_vain;
         self.count(batch, tell);
         Ok(held)
     }
 
     fn count(&mut self, batch: Batch, tell: &(dyn Fn(&Event) + Sync)) {
         let (database, table) = (self.report.database.clone(), self.report.table.clone());
+        let (held, waited) = (batch.held(), batch.waited);
         let mut skipped = Skips::default();
         for (key, reason) in batch.skipped {
             skipped.add(reason);
@@ -185,7 +186,6 @@ impl<'a> Sweep<'a> {
         self.report.deleted += deleted;
         self.report.batches += u64::from(deleted > 0);
         self.report.skipped.merge(skipped);
-        let (held, waited) = (batch.held, batch.waited);
         tell(&Event::BatchCommitted { database, table, deleted, skipped, held, waited });
     }
 }

@@ -43,21 +43,25 @@ fn a_sweep_that_did_something_is_one_line_and_one_that_did_nothing_is_none() {
 }
 
 #[test]
-fn a_failure_is_logged_when_it_starts_and_when_it_ends_and_not_each_tick() {
+fn a_hold_and_a_failure_are_logged_when_they_start_and_when_they_end_and_not_each_tick() {
     let database = Database::new(Journal::Wal, "CREATE TABLE other(x);");
     let daemon = Daemon::start(&database.config("every = '100ms'\ncensus = '100ms'"));
     let held = r#"keysweep_sweeps_total{database="app",stop="held",table="keys"}"#;
     wait_for("some ticks that were held", || (daemon.metric(held)? >= 5.0).then_some(()));
     database.shell(KEY_TABLE);
-    daemon.wait_for_log("the end of the failure", |event| event["message"] == "sweep works again");
-    daemon.wait_for_log("the end of the census's", |event| event["message"] == "census works again");
+    daemon.wait_for_log("the end of the hold", |event| event["message"] == "no longer held");
+    daemon.wait_for_log("the end of the census's failure", |event| event["message"] == "census works again");
     wait_for_more_sweeps(&daemon, 3.0);
     let log = daemon.log();
-    for message in ["sweep failed", "sweep works again", "census failed", "census works again"] {
+    for (message, level) in [
+        ("held: nothing is deleted", "WARN"),
+        ("no longer held", "INFO"),
+        ("census failed", "ERROR"),
+        ("census works again", "INFO"),
+    ] {
         let [line] = messages(&log, message)[..] else { panic!("not one line: {message}: {log:?}") };
-        assert_eq!(line["database"], "app", "{line}");
-        let is_start = message.ends_with("failed");
-        assert_eq!(line["level"], if is_start { "ERROR" } else { "INFO" }, "{line}");
+        assert_eq!((&line["database"], &line["level"]), (&"app".into(), &level.into()), "{line}");
+        let is_start = level != "INFO";
         assert_eq!(line["error"].as_str().is_some_and(|error| error.contains("app.db")), is_start);
         assert_eq!(line["remedy"].is_string(), is_start, "{line}");
     }

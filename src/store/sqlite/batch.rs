@@ -17,8 +17,8 @@ use crate::store::Batch;
 pub(crate) enum Attempt {
     /// COMMIT succeeded.
     Committed(Batch),
-    /// Another connection was in the way: nothing changed, try again.
-    Busy,
+    /// Another connection was in the way: nothing changed, try again. The lock was held so long in vain.
+    Busy(Duration),
 }
 
 /// What a batch needs to know beside its keys.
@@ -56,7 +56,7 @@ pub(crate) fn attempt(connection: &Connection, order: &Order<'_>, keys: &[Key]) 
 }
 
 fn busy_or(order: &Order<'_>, action: &str, error: rusqlite::Error) -> Result<Attempt, Failure> {
-    if is_busy(&error) { Ok(Attempt::Busy) } else { Err(failed(order, action, &error)) }
+    if is_busy(&error) { Ok(Attempt::Busy(Duration::ZERO)) } else { Err(failed(order, action, &error)) }
 }
 
 fn failed(order: &Order<'_>, action: &str, error: &rusqlite::Error) -> Failure {
@@ -78,11 +78,11 @@ fn delete_all(
     let mut guarded = Guarded::prepare(connection, order.rule, order.cutoff).map_err(sql_failed)?;
     let mut batch = Batch::default();
     for key in keys.iter().take(order.bound.rows) {
-        if batch.looked_at > 0 && begun.elapsed() >= order.bound.hold {
+        if batch.cost.rows > 0 && begun.elapsed() >= order.bound.hold {
             break;
         }
-        batch.looked_at += 1;
-        match guarded.delete(order, key)? {
+        batch.cost.rows += 1;
+        match guarded.delete(connection, order, key)? {
             Outcome::Deleted => batch.deleted.push(key.clone()),
             Outcome::Skipped(reason) => batch.skipped.push((key.clone(), reason)),
             Outcome::Spared => {}
@@ -125,7 +125,7 @@ impl<'a> Guarded<'a> {
         })
     }
 
-    fn delete(&mut self, order: &Order<'_>, key: &Key) -> Result<Outcome, Failure> {
+    fn delete(&mut self, connection: &Connection, order: &Order<'_>, key: &Key) -> Result<Outcome, Failure> {
         let sql_failed = |error: &rusqlite::Error| failed(order, "delete a row", error);
         let bound = bound(key, &self.guards);
         match self.select(&bound).map_err(|error| sql_failed(&error))? {
@@ -136,7 +136,10 @@ impl<'a> Guarded<'a> {
             Ok(0) => Ok(Outcome::Skipped(SkipReason::Ignored)),
             Ok(1) => Ok(Outcome::Deleted),
             Ok(_) => Err(refuse(order, FailureKind::Invariant, "one key would delete more than one row")),
-            Err(error) if is_constraint(&error) => Ok(Outcome::Skipped(SkipReason::Constraint)),
+            // A trigger may have rolled everything back: then nothing of this batch is left to commit.
+            Err(error) if is_constraint(&error) && !connection.is_autocommit() => {
+                Ok(Outcome::Skipped(SkipReason::Constraint))
+            }
             Err(error) => Err(sql_failed(&error)),
         }
     }
@@ -174,15 +177,17 @@ fn bound(key: &Key, guards: &[Value]) -> Vec<Value> {
 fn commit(
     connection: &Connection,
     order: &Order<'_>,
-    batch: Batch,
+    mut batch: Batch,
     begun: Instant,
 ) -> Result<Attempt, Failure> {
+    batch.cost.work = begun.elapsed();
     let Err(error) = connection.execute_batch("COMMIT") else {
-        return Ok(Attempt::Committed(Batch { held: begun.elapsed(), waited: Duration::ZERO, ..batch }));
+        batch.cost.commit = begun.elapsed().saturating_sub(batch.cost.work);
+        return Ok(Attempt::Committed(batch));
     };
     roll_back(connection);
     if is_busy(&error) {
-        return Ok(Attempt::Busy);
+        return Ok(Attempt::Busy(begun.elapsed()));
     }
     if is_constraint(&error) {
         return Err(failed(order, "commit a batch", &error));

@@ -7,12 +7,15 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::plan::{Failure, FailureKind};
 
-/// Whether another connection held the lock, or has yet to roll back what a crash left: a read-only
-/// connection cannot, and the next writer, ours among them, does it with its first look.
+/// Whether another connection held the lock.
 pub(crate) fn is_busy(error: &Error) -> bool {
-    let code = error.sqlite_error().map(|error| error.extended_code);
-    code == Some(SQLITE_READONLY_ROLLBACK)
-        || matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Whether a transaction that was cut off by a crash has yet to be rolled back: a read-only
+/// connection cannot, and the next writer, ours among them, does it with its first look.
+pub(super) fn is_cut_off(error: &Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_ROLLBACK)
 }
 
 /// Whether a constraint of the schema refused the statement.
@@ -22,7 +25,7 @@ pub(super) fn is_constraint(error: &Error) -> bool {
 
 /// `action` completes the sentence "cannot …", for example `search table keys`.
 pub(crate) fn explain(path: &Path, action: &str, error: &Error) -> Failure {
-    if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_ROLLBACK) {
+    if is_cut_off(error) {
         return cut_off(path, action);
     }
     let kind = kind_of(error);

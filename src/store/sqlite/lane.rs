@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, Admitted, Open, admit, check_identity, open};
-use super::failure::{explain, is_busy, remedy};
+use super::failure::{explain, is_busy, is_cut_off, remedy};
 use crate::plan::{Failure, FailureKind};
 
 /// The first and the longest wait between two tries for a lock.
@@ -35,8 +35,8 @@ pub(super) struct Working {
 
 /// Why a piece of work did not give an answer.
 pub(super) enum Trouble {
-    /// Another connection was in the way.
-    Busy,
+    /// Another connection was in the way. What to say when that does not end, if not that it held a lock.
+    Busy(Option<Failure>),
     /// Trying again would not help.
     Failed(Failure),
 }
@@ -69,8 +69,10 @@ impl Lane {
             match answer {
                 Ok(answer) => return Ok((answer, tried.duration_since(begun))),
                 Err(Trouble::Failed(failure)) => return Err(failure),
-                Err(Trouble::Busy) if begun.elapsed() >= self.busy_timeout => return Err(self.locked(action)),
-                Err(Trouble::Busy) => {}
+                Err(Trouble::Busy(why)) if begun.elapsed() >= self.busy_timeout => {
+                    return Err(why.unwrap_or_else(|| self.locked(action)));
+                }
+                Err(Trouble::Busy(_)) => {}
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -168,6 +170,10 @@ impl Working {
 
 impl Trouble {
     pub fn of(path: &Path, action: &str, error: &rusqlite::Error) -> Self {
-        if is_busy(error) { Self::Busy } else { Self::Failed(explain(path, action, error)) }
+        match error {
+            error if is_cut_off(error) => Self::Busy(Some(explain(path, action, error))),
+            error if is_busy(error) => Self::Busy(None),
+            error => Self::Failed(explain(path, action, error)),
+        }
     }
 }

@@ -102,11 +102,15 @@ impl Store for Sqlite {
             return Err(Failure::new(FailureKind::Internal, what, remedy(FailureKind::Internal)));
         };
         let (rule, keys) = (rule.clone(), keys.to_vec());
+        let mut held_in_vain = Duration::ZERO;
         let batch = move |working: &Working| {
             let order = Order { file: &working.file, rule: &rule, cutoff, bound, schema_version };
             match attempt(&working.open.connection, &order, &keys) {
-                Ok(Attempt::Committed(batch)) => Ok(batch),
-                Ok(Attempt::Busy) => Err(Trouble::Busy),
+                Ok(Attempt::Committed(batch)) => Ok(Batch { held_in_vain, ..batch }),
+                Ok(Attempt::Busy(held)) => {
+                    held_in_vain += held;
+                    Err(Trouble::Busy(None))
+                }
                 Err(failure) => Err(Trouble::Failed(failure)),
             }
         };

@@ -85,7 +85,7 @@ fn the_rest_of_its_batch_goes_without_it() {
     database.shell(CHANGES);
     let nominated = work.nominated.clone();
     let batch = work.delete(&nominated).unwrap();
-    assert_eq!((batch.deleted, batch.looked_at), (keys(["a", "f"]), 6));
+    assert_eq!((batch.deleted, batch.cost.rows), (keys(["a", "f"]), 6));
     assert_eq!(batch.skipped, []);
     assert_eq!(database.ids(), ["b", "c", "d", "e"]);
 }

@@ -6,6 +6,7 @@ mod many;
 mod operation;
 mod shop;
 mod storage;
+mod swept;
 
 use std::path::{Path, PathBuf};
 
