@@ -119,7 +119,7 @@ impl Keys {
     /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
     pub fn fetch(&self, key: &str, now: UnixTime) -> Result<Option<Response>, KeysError> {
         check_key(key)?;
-        let connection = self.ledger.connection();
+        let connection = self.ledger.connection()?;
         let found = connection.prepare_cached(FETCH).and_then(|mut statement| {
             statement.query_row((key, now.seconds()), |row| row.get::<_, Option<String>>(0)).optional()
         });
@@ -134,7 +134,7 @@ impl Keys {
     /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
     pub fn look(&self, key: &str) -> Result<Option<Recorded>, KeysError> {
         check_key(key)?;
-        let connection = self.ledger.connection();
+        let connection = self.ledger.connection()?;
         let found =
             connection.prepare_cached(LOOK).and_then(|mut look| look.query_row([key], recorded).optional());
         Ok(found.map_err(|error| self.ledger.failed("look at a key", &error))?)
@@ -145,7 +145,7 @@ impl Keys {
     /// # Errors
     /// As [`RecordError`] says.
     pub fn expired(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
-        self.candidates(&self.ledger.connection(), now, limit)
+        self.candidates(&*self.ledger.connection()?, now, limit)
     }
 
     /// Delete these same candidates in one transaction, and give the keys that are gone, ascending.
@@ -154,7 +154,7 @@ impl Keys {
     /// # Errors
     /// As [`RecordError`] says.
     pub fn purge(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
-        let connection = self.ledger.connection();
+        let connection = self.ledger.connection()?;
         let keys = self.candidates(&connection, now, limit)?;
         let version = schema_version(&connection);
         let order = Order {
@@ -175,7 +175,7 @@ impl Keys {
     /// # Errors
     /// As [`RecordError`] says.
     pub fn counts(&self) -> Result<StateCounts, KeysError> {
-        let connection = self.ledger.connection();
+        let connection = self.ledger.connection()?;
         let counts = connection.prepare_cached(COUNTS).and_then(|mut statement| {
             statement.query_row([], |row| Ok(StateCounts { pending: count(row, 0)?, done: count(row, 1)? }))
         });
@@ -209,7 +209,7 @@ impl Keys {
 
     /// One statement that is a transaction of its own: immediate, because it begins with a write.
     fn write(&self, action: &str, sql: &str, values: impl Params) -> Result<bool, KeysError> {
-        let connection = self.ledger.connection();
+        let connection = self.ledger.connection()?;
         let changed = connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
         Ok(changed.map_err(|error| self.ledger.commit_failed(action, &error))? == 1)
     }

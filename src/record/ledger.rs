@@ -1,5 +1,6 @@
 //! The file that is recorded in: one connection, used by one thread at a time, and its transactions.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use super::RecordError;
 use crate::plan::{Failure, FailureKind};
-use crate::store::sqlite::{Access, Admitted, admit, explain};
+use crate::store::sqlite::{Access, Admitted, admit, check_identity, explain};
 
 /// An open file. Threads share it; each call has the connection for itself.
 #[derive(Debug)]
@@ -48,7 +49,8 @@ impl Ledger {
         action: &str,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut connection = self.connection();
+        let _inside = Inside::enter(self)?;
+        let mut connection = self.connection()?;
         let failed = |error: rusqlite::Error| E::from(self.failed(action, &error));
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -66,10 +68,12 @@ impl Ledger {
         Ok(answer)
     }
 
-    /// The connection, for a statement that is a transaction of its own. A thread that panicked with
-    /// it has rolled back.
-    pub fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The connection, for a statement that is a transaction of its own. A file that was restored
+    /// or deployed over ours must be opened anew: in WAL mode SQLite would go on with the unlinked one.
+    pub fn connection(&self) -> Result<MutexGuard<'_, Connection>, RecordError> {
+        check_identity(&self.file)?;
+        // A thread that panicked with it has rolled back.
+        Ok(self.connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What a failed read or an uncommitted write means.
@@ -96,6 +100,32 @@ impl Ledger {
         let what = format!("{}; whether it took effect is not known", cause.what());
         let kind = FailureKind::CommitUnknown;
         RecordError::OutcomeUnknown(Failure::new(kind, what, "open the file again and ask with the same key"))
+    }
+}
+
+thread_local! {
+    /// Which ledger this thread is changing: its own lock would wait for itself for ever.
+    static CHANGING: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// A transaction of this thread, which must not begin another one on the same ledger.
+struct Inside(Option<usize>);
+
+impl Inside {
+    fn enter(ledger: &Ledger) -> Result<Self, RecordError> {
+        let place = std::ptr::from_ref(ledger).addr();
+        if CHANGING.get() == Some(place) {
+            let what = format!("a change in {} began another on the same value", ledger.file.path.display());
+            let remedy = "do both in one change, on the transaction that it is given";
+            return Err(RecordError::Storage(Failure::new(FailureKind::Internal, what, remedy)));
+        }
+        Ok(Self(CHANGING.replace(Some(place))))
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        CHANGING.set(self.0);
     }
 }
 

@@ -148,13 +148,13 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// The file is still the one that was opened.
-pub(super) fn check_identity(admitted: &Admitted) -> Result<(), Failure> {
+pub(crate) fn check_identity(admitted: &Admitted) -> Result<(), Failure> {
     let now = admitted.path.metadata().ok();
     let now = now.map(|file| Identity { device: file.dev(), inode: file.ino() });
     if now == Some(admitted.identity) {
         return Ok(());
     }
-    let what = format!("{} was replaced while it was swept", admitted.path.display());
+    let what = format!("{} was replaced by another file since it was opened", admitted.path.display());
     Err(refuse(FailureKind::Replaced, what))
 }
 

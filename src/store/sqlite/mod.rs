@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::abandoned::Oldest;
 pub use self::access::Access;
-pub(crate) use self::access::{Admitted, admit};
+pub(crate) use self::access::{Admitted, admit, check_identity};
 pub(crate) use self::batch::{Attempt, Order, attempt};
 use self::census::Pass;
 pub(crate) use self::failure::{explain, remedy};

@@ -129,3 +129,32 @@ fn an_empty_scope_or_key_is_no_request() {
     assert!(Request::new("", "k", print()).is_err());
     assert!(Request::new("u", "", print()).is_err());
 }
+
+#[test]
+fn a_file_that_was_replaced_is_an_error_until_it_is_opened_again() {
+    for journal in ["wal", "delete"] {
+        let shop = Shop::new();
+        shell(&shop.path, &format!("PRAGMA journal_mode = {journal};"));
+        shop.order("k", "book").unwrap();
+        let restored = shop.path.with_file_name("restored.db");
+        shell(&restored, "CREATE TABLE orders(item TEXT);");
+        std::fs::rename(&restored, &shop.path).unwrap();
+        let answer = shop.order("k2", "book");
+        let Err(OperationError::Record(RecordError::NotOurTable(why))) = &answer else {
+            panic!("{answer:?}")
+        };
+        assert!(why.what().contains("was replaced"), "{why}");
+    }
+}
+
+#[test]
+fn a_change_that_begins_another_on_the_same_value_is_an_error_and_no_deadlock() {
+    let shop = Shop::new();
+    let nested = shop.operations.once(&request("k", "book"), |transaction| {
+        let inner = shop.order("inner", "book");
+        assert!(matches!(inner, Err(OperationError::Record(RecordError::Storage(_)))), "{inner:?}");
+        insert(transaction, "book")
+    });
+    assert_eq!(nested, Ok(Answer::Fresh(exact())));
+    assert_eq!(shop.orders(), "1");
+}
