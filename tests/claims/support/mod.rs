@@ -22,16 +22,24 @@ pub use daemon::Daemon;
 pub use database::{Database, Journal};
 
 /// Longer than anything takes that works, also on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// The same for the long forms.
+const LONG_PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// Whether the long forms are asked for: `KEYSWEEP_LONG=1`.
+pub fn is_long() -> bool {
+    std::env::var_os("KEYSWEEP_LONG").is_some()
+}
 
 /// Wait until `look` finds something, for as long as [`PATIENCE`].
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
+    let patience = if is_long() { LONG_PATIENCE } else { PATIENCE };
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(begun.elapsed() < patience, "waited in vain for {what}");
         std::thread::yield_now();
         std::thread::park_timeout(Duration::from_millis(10));
     }
