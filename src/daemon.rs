@@ -86,24 +86,22 @@ fn rope(database: &Arc<Database>, bell: &Arc<Bell>, observer: &Observer) -> Rope
 
 /// One tick a ring. A panic in a tick is that database's failure, and the next ring tries again.
 async fn work(database: Arc<Database>, bell: Arc<Bell>, observer: Observer, stop: CancellationToken) {
-    let fresh =
-        || database.rules.iter().map(|rule| TableMemory::new(rule.clone(), database.batch, database.share));
-    let mut tables: Vec<TableMemory> = fresh().collect();
+    let memory = |rule: &Rule| TableMemory::new(rule.clone(), database.batch, database.share);
+    let mut tables: Vec<TableMemory> = database.rules.iter().map(memory).collect();
     loop {
         tokio::select! {
             () = bell.heard() => {}
             () = stop.cancelled() => return,
         }
-        let one =
-            one_tick(Arc::clone(&database), std::mem::take(&mut tables), observer.clone(), stop.clone());
-        tables = match tokio::spawn(one).await {
-            Ok(tables) => tables,
+        // A copy goes in: what holds until a restart must outlive a panic.
+        let one = one_tick(Arc::clone(&database), tables.clone(), observer.clone(), stop.clone());
+        match tokio::spawn(one).await {
+            Ok(after) => tables = after,
             Err(error) => {
                 let failed = Some(broke_off(&database, "a tick", &error));
                 observer.tell(&Event::Ticked { database: database.name.clone(), failed });
-                fresh().collect()
             }
-        };
+        }
     }
 }
 

@@ -123,7 +123,7 @@ async fn take_turns<S: Store>(
             if order.stop.is_cancelled() {
                 sweep.end(Stop::Shutdown, tell);
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                sweep.end(Stop::Budget, tell);
+                sweep.cut(store, tell).await;
             } else {
                 match sweep.turn(store, tell).await {
                     Turn::Rest(length) => rest(length, deadline, order.stop).await,

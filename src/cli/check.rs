@@ -59,9 +59,14 @@ impl Verdict {
     fn outcome(self) -> Outcome {
         match self {
             Self::Fine | Self::Advice => Outcome::Yes,
-            Self::Down(FailureKind::Busy | FailureKind::Io | FailureKind::Corrupt | FailureKind::Full) => {
-                Outcome::Unknown
-            }
+            Self::Down(
+                FailureKind::Busy
+                | FailureKind::Io
+                | FailureKind::Corrupt
+                | FailureKind::Full
+                | FailureKind::Interrupted
+                | FailureKind::Internal,
+            ) => Outcome::Unknown,
             Self::Hold(_) | Self::Down(_) => Outcome::No,
         }
     }

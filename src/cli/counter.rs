@@ -23,10 +23,10 @@ enum Operation {
         #[arg(long)]
         db: PathBuf,
         /// Whose key it is
-        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+        #[arg(long, allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
         scope: String,
         /// The idempotency key
-        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+        #[arg(long, allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
         key: String,
         /// The amount, from 1 to 2^63 - 1
         #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(i64).range(1..))]

@@ -128,14 +128,17 @@ pub fn main() -> ExitCode {
         Format::Text => LogFormat::Text,
         Format::Json => LogFormat::Json,
     };
-    let outcome = log::init(format, cli.global.log_level)
-        .map_err(|error| Exit::unknown(format!("cannot set up the log: {error}")))
-        .and_then(|()| dispatch(&cli.global, cli.command));
-    let outcome = outcome.unwrap_or_else(|exit| {
+    let outcome = run(cli, format).unwrap_or_else(|exit| {
         eprintln!("keysweep: {}", exit.message);
         exit.outcome
     });
     ExitCode::from(outcome as u8)
+}
+
+fn run(cli: Cli, format: LogFormat) -> Result<Outcome, Exit> {
+    let log = log::init(format, cli.global.log_level);
+    let _end = log.map_err(|error| Exit::unknown(format!("cannot set up the log: {error}")))?;
+    dispatch(&cli.global, cli.command)
 }
 
 fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {

@@ -30,30 +30,36 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
         for database in &databases {
-            match abandoned(database, args.limit as usize).await {
-                Ok(rows) => print(database, &rows, printer)?,
-                Err(failure) => {
-                    eprintln!("keysweep: {}: {failure}", database.name);
-                    outcome = Outcome::Unknown;
-                }
+            let (rows, failures) = abandoned(database, args.limit as usize).await;
+            print(database, &rows, printer)?;
+            for failure in failures {
+                eprintln!("keysweep: {}: {failure}", database.name);
+                outcome = Outcome::Unknown;
             }
         }
         Ok(outcome)
     })
 }
 
-async fn abandoned(database: &Database, most: usize) -> Result<Vec<Row>, Failure> {
+/// The rows of every table that can be read, and why the others cannot.
+async fn abandoned(database: &Database, most: usize) -> (Vec<Row>, Vec<Failure>) {
     let mut store = store(database, Access::Read, &CancellationToken::new());
-    let facts = store.inspect(&database.rules).await?;
-    let mut found = Vec::new();
+    let facts = match store.inspect(&database.rules).await {
+        Ok(facts) => facts,
+        Err(failure) => return (Vec::new(), vec![failure]),
+    };
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
     for (rule, facts) in database.rules.iter().zip(&facts) {
-        if let Some(failure) = schema_failure(rule, facts) {
-            return Err(failure);
+        let rows = match schema_failure(rule, facts) {
+            Some(failure) => Err(failure),
+            None => store.abandoned(rule, clock::now(), most).await,
+        };
+        match rows {
+            Ok(rows) => found.extend(rows.into_iter().map(|(key, since)| (rule.label.clone(), key, since))),
+            Err(failure) => failures.push(failure),
         }
-        let rows = store.abandoned(rule, clock::now(), most).await?;
-        found.extend(rows.into_iter().map(|(key, since)| (rule.label.clone(), key, since)));
     }
-    Ok(found)
+    (found, failures)
 }
 
 fn print(database: &Database, rows: &[Row], printer: &Printer) -> Result<(), Exit> {

@@ -12,6 +12,9 @@ pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let stop = stop_on_signals()?;
+        // Without a handler a hangup would end the daemon; there is no reload to do by it yet.
+        let hangup = signal(SignalKind::hangup()).map_err(|error| Exit::unknown(format!("cannot hear signals: {error}")))?;
+        tokio::spawn(ignore_hangups(hangup));
         let listener = match settings.listen {
             Some(address) => Some(TcpListener::bind(address).await.map_err(|error| {
                 Exit::wrong(format!(
@@ -40,11 +43,8 @@ pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
 pub(super) fn stop_on_signals() -> Result<CancellationToken, Exit> {
     let listen = |kind| signal(kind).map_err(|error| Exit::unknown(format!("cannot hear signals: {error}")));
     let (mut term, mut int) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    // Without a handler a hangup would end the daemon; there is no reload to do by it yet.
-    let hangup = listen(SignalKind::hangup())?;
     let stop = CancellationToken::new();
     let asked = stop.clone();
-    tokio::spawn(ignore_hangups(hangup));
     tokio::spawn(async move {
         any(&mut term, &mut int).await;
         tracing::info!("asked to stop: the batch in hand is finished or rolled back");

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
@@ -32,13 +33,28 @@ struct Surroundings {
     journal: bool,
 }
 
+/// Lines that wait for a slow reader of standard error. More are dropped: a log that nobody reads
+/// must hold up neither a sweep nor a scrape.
+const WAITING_LINES: usize = 4_096;
+
+/// Writes what is left of the log when it is dropped.
+#[must_use]
+#[derive(Debug)]
+pub struct LogEnd(#[expect(dead_code, reason = "it is there to be dropped")] WorkerGuard);
+
 /// From now on this process logs at `level`; the libraries below it only warn.
 ///
 /// # Errors
 /// [`TryInitError`] when this process already has a log.
-pub fn init(format: LogFormat, level: LevelFilter) -> Result<(), TryInitError> {
-    let layer = layer(format, Surroundings::read(), io::stderr);
-    Registry::default().with(layer.with_filter(targets(level))).try_init()
+pub fn init(format: LogFormat, level: LevelFilter) -> Result<LogEnd, TryInitError> {
+    let (writer, end) = NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(WAITING_LINES)
+        .thread_name("log")
+        .finish(io::stderr());
+    let layer = layer(format, Surroundings::read(), writer);
+    Registry::default().with(layer.with_filter(targets(level))).try_init()?;
+    Ok(LogEnd(end))
 }
 
 impl Surroundings {

@@ -91,15 +91,6 @@ pub enum TableKind {
     Virtual,
 }
 
-/// One column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// Whether NULL is refused.
-    pub not_null: bool,
-}
-
 /// What the schema says of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableFacts {
@@ -108,9 +99,11 @@ pub struct TableFacts {
     /// What has the name; nothing where there is no such name.
     pub kind: Option<TableKind>,
     /// Its columns, generated ones too.
-    pub columns: Vec<Column>,
+    pub columns: Vec<String>,
     /// The columns of the primary key and of each full unique index.
     pub unique: Vec<Vec<String>>,
+    /// Whether an index gives the rows in the order of the rule's key, so that a walk need not sort.
+    pub in_key_order: bool,
     /// Other tables whose foreign keys point here.
     pub referenced_by: Vec<String>,
     /// Triggers that fire on a delete here.
@@ -181,15 +174,15 @@ fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding>
     let mut missing: Vec<&str> = used
         .into_iter()
         .map(|column| column.as_str())
-        .filter(|column| !facts.columns.iter().any(|there| there.name == *column))
+        .filter(|column| !facts.columns.iter().any(|there| there == column))
         .collect();
     missing.sort_unstable();
     missing.dedup();
-    let names: Vec<String> = facts.columns.iter().map(|column| column.name.clone()).collect();
     missing
         .into_iter()
         .map(|column| {
-            let remedy = format!("correct the column in the config: the table has {}", or_none(&names));
+            let remedy =
+                format!("correct the column in the config: the table has {}", or_none(&facts.columns));
             Finding::schema(format!("{place} has no column `{column}`"), remedy)
         })
         .collect()
@@ -199,7 +192,11 @@ fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding>
 fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding> {
     let key: Vec<&str> = rule.key.columns().iter().map(Identifier::as_str).collect();
     if facts.unique.iter().any(|index| index.iter().all(|column| key.contains(&column.as_str()))) {
-        return None;
+        // Without such an index every step of a search would sort the whole table.
+        let remedy = "name the key columns in the order of their PRIMARY KEY or UNIQUE index, \
+                      which must have the collation of the columns";
+        let what = format!("{place}: no index gives its rows in the order of key `{}`", key.join("`, `"));
+        return (!facts.in_key_order).then(|| Finding::schema(what, remedy));
     }
     let key = key.join("`, `");
     let remedy = "set `key` to the columns of a PRIMARY KEY or of a UNIQUE index";
@@ -243,12 +240,12 @@ mod tests {
     use std::time::Duration;
 
     fn facts() -> TableFacts {
-        let column = |name: &str| Column { name: name.into(), not_null: false };
         TableFacts {
             database: "/srv/app.db".into(),
             kind: Some(TableKind::Table),
-            columns: ["id", "fingerprint", "status", "response", "expires"].map(column).into(),
+            columns: ["id", "fingerprint", "status", "response", "expires"].map(String::from).into(),
             unique: vec![vec!["id".into()]],
+            in_key_order: true,
             referenced_by: vec![],
             delete_triggers: vec![],
             tables: vec!["keys".into()],
@@ -269,13 +266,14 @@ mod tests {
 
     #[test]
     fn a_table_that_is_not_as_configured_is_held() {
-        let no_expires = facts().columns.into_iter().filter(|column| column.name != "expires");
+        let no_expires = facts().columns.into_iter().filter(|column| column != "expires");
         let wrong = [
             TableFacts { kind: None, ..facts() },
             TableFacts { kind: Some(TableKind::View), ..facts() },
             TableFacts { kind: Some(TableKind::Virtual), ..facts() },
             TableFacts { columns: no_expires.collect(), ..facts() },
             TableFacts { unique: vec![vec!["id".into(), "status".into()]], ..facts() },
+            TableFacts { in_key_order: false, ..facts() },
         ];
         for facts in wrong {
             let found = found(&facts);

@@ -25,9 +25,7 @@ pub use clock::{Clock, ClockError, Encoded, Unit};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State};
 pub use event::{Event, Journal, SpaceUsed};
 pub use failure::{Failure, FailureKind};
-pub use finding::{
-    Column, Finding, HoldReason, Severity, TableFacts, TableKind, schema_failure, table_findings,
-};
+pub use finding::{Finding, HoldReason, Severity, TableFacts, TableKind, schema_failure, table_findings};
 pub use limit::{Limit, LimitError, Share, ShareError};
 pub use name::{DatabaseName, Identifier, NameError, TableLabel};
 pub use ownership::{FileFacts, Us, may_share_files};

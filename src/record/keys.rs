@@ -6,8 +6,10 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::ledger::Ledger;
+use super::recorded::{Recorded, StateCounts};
 use super::{KeysError, RecordError, Response};
-use crate::plan::{BatchBound, Cutoff, Failure, FailureKind, Key, Limit, Rule, State, UnixTime};
+use crate::plan::{BatchBound, Cutoff, Failure, FailureKind, Key, Limit, Rule, UnixTime};
+use crate::store::Batch;
 use crate::store::sqlite::{Attempt, Order, attempt, expired_keys, remedy, schema_version};
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS keys(\
@@ -43,26 +45,6 @@ const COUNTS: &str =
 pub struct Keys {
     ledger: Ledger,
     rule: Rule,
-}
-
-/// How many keys are in which state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StateCounts {
-    /// Reserved and not finished.
-    pub pending: u64,
-    /// Finished, expired or not.
-    pub done: u64,
-}
-
-/// What is recorded under a key, whether or not it can still be replayed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
-    /// The fingerprint that it was reserved with.
-    pub fingerprint: String,
-    /// Pending, done, or unknown to the contract.
-    pub state: State,
-    /// When its response ends to be replayed.
-    pub expires: UnixTime,
 }
 
 impl Keys {
@@ -135,8 +117,9 @@ impl Keys {
     pub fn look(&self, key: &str) -> Result<Option<Recorded>, KeysError> {
         check_key(key)?;
         let connection = self.ledger.connection()?;
-        let found =
-            connection.prepare_cached(LOOK).and_then(|mut look| look.query_row([key], recorded).optional());
+        let found = connection
+            .prepare_cached(LOOK)
+            .and_then(|mut look| look.query_row([key], Recorded::read).optional());
         Ok(found.map_err(|error| self.ledger.failed("look at a key", &error))?)
     }
 
@@ -155,8 +138,25 @@ impl Keys {
     /// As [`RecordError`] says.
     pub fn purge(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
         let connection = self.ledger.connection()?;
-        let keys = self.candidates(&connection, now, limit)?;
-        let version = schema_version(&connection);
+        loop {
+            // Outside the write lock, because the search may walk the whole table; the batch selects again.
+            let keys = self.candidates(&connection, now, limit)?;
+            let batch = self.delete(&connection, now, limit, &keys)?;
+            if keys.is_empty() || !batch.deleted.is_empty() || !batch.skipped.is_empty() {
+                return Ok(batch.deleted);
+            }
+            // Another purge took every one of them first.
+        }
+    }
+
+    fn delete(
+        &self,
+        connection: &Connection,
+        now: UnixTime,
+        limit: Limit,
+        keys: &[Key],
+    ) -> Result<Batch, KeysError> {
+        let version = schema_version(connection);
         let order = Order {
             file: &self.ledger.file,
             rule: &self.rule,
@@ -164,8 +164,8 @@ impl Keys {
             bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
             schema_version: version.map_err(|error| self.ledger.failed("purge keys", &error))?,
         };
-        match attempt(&connection, &order, &keys).map_err(RecordError::from)? {
-            Attempt::Committed(batch) => Ok(batch.deleted),
+        match attempt(connection, &order, keys).map_err(RecordError::from)? {
+            Attempt::Committed(batch) => Ok(batch),
             Attempt::Busy(_) => Err(self.busy().into()),
         }
     }
@@ -176,9 +176,9 @@ impl Keys {
     /// As [`RecordError`] says.
     pub fn counts(&self) -> Result<StateCounts, KeysError> {
         let connection = self.ledger.connection()?;
-        let counts = connection.prepare_cached(COUNTS).and_then(|mut statement| {
-            statement.query_row([], |row| Ok(StateCounts { pending: count(row, 0)?, done: count(row, 1)? }))
-        });
+        let counts = connection
+            .prepare_cached(COUNTS)
+            .and_then(|mut statement| statement.query_row([], StateCounts::read));
         Ok(counts.map_err(|error| self.ledger.failed("count keys", &error))?)
     }
 
@@ -210,7 +210,9 @@ impl Keys {
     /// One statement that is a transaction of its own: immediate, because it begins with a write.
     fn write(&self, action: &str, sql: &str, values: impl Params) -> Result<bool, KeysError> {
         let connection = self.ledger.connection()?;
-        let changed = connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        let prepared = connection.prepare_cached(sql);
+        let mut statement = prepared.map_err(|error| self.ledger.failed(action, &error))?;
+        let changed = statement.execute(values);
         Ok(changed.map_err(|error| self.ledger.commit_failed(action, &error))? == 1)
     }
 
@@ -225,21 +227,4 @@ impl Keys {
 
 fn check_key(key: &str) -> Result<(), KeysError> {
     if key.is_empty() { Err(KeysError::InvalidArgument("a key cannot be empty")) } else { Ok(()) }
-}
-
-fn recorded(row: &rusqlite::Row<'_>) -> rusqlite::Result<Recorded> {
-    let state = match row.get_ref(1)?.as_bytes() {
-        Ok(b"pending") => State::Pending,
-        Ok(b"done") => State::Done,
-        _ => State::Unknown,
-    };
-    let expires: f64 = row.get(2)?;
-    let expires = UnixTime::new(expires).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Real, error.into())
-    })?;
-    Ok(Recorded { fingerprint: row.get(0)?, state, expires })
-}
-
-fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }

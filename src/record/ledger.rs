@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use super::RecordError;
 use crate::plan::{Failure, FailureKind};
-use crate::store::sqlite::{Access, Admitted, admit, check_identity, explain};
+use crate::store::sqlite::{Access, Admitted, admit, check_identity, explain, is_certain};
 
 /// An open file. Threads share it; each call has the connection for itself.
 #[derive(Debug)]
@@ -55,17 +55,19 @@ impl Ledger {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let answer = work(&transaction)?;
-        if transaction.is_autocommit() {
-            let what = format!("the change ended its own transaction in {}", self.file.path.display());
-            return Err(RecordError::OutcomeUnknown(Failure::new(
-                FailureKind::CommitUnknown,
-                what,
-                "a change must neither commit nor roll back",
-            ))
-            .into());
-        }
         transaction.commit().map_err(|error| self.commit_failed(action, &error))?;
         Ok(answer)
+    }
+
+    /// The change may have ended its transaction: by a COMMIT of its own, or by a statement after which
+    /// SQLite rolls everything back. What is recorded after that would be recorded without the change.
+    pub fn check_open(&self, transaction: &Transaction<'_>) -> Result<(), RecordError> {
+        if !transaction.is_autocommit() {
+            return Ok(());
+        }
+        let what = format!("the change ended its own transaction in {}", self.file.path.display());
+        let remedy = "a change must neither commit nor roll back, nor go on after an error that rolls back";
+        Err(RecordError::OutcomeUnknown(Failure::new(FailureKind::CommitUnknown, what, remedy)))
     }
 
     /// The connection, for a statement that is a transaction of its own. A file that was restored
@@ -85,15 +87,11 @@ impl Ledger {
         }
     }
 
-    /// What a failed COMMIT means, or the failure of a statement that commits by itself: busy and a
-    /// refused constraint are certain to have changed nothing. After a failed write or sync, what
-    /// was written may still come back at the next opening, so nothing is certain.
+    /// What a failed COMMIT means, or the failure of a statement that commits by itself. Busy and a
+    /// refused constraint are certain to have changed nothing. After anything else, what was written
+    /// may still come back at the next opening, so nothing is certain.
     pub fn commit_failed(&self, action: &str, error: &rusqlite::Error) -> RecordError {
-        let open = matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::DatabaseCorrupt)
-        );
-        if !open {
+        if is_certain(error) {
             return self.failed(action, error);
         }
         let cause = explain(&self.file.path, action, error);
@@ -132,7 +130,9 @@ impl Drop for Inside {
 fn connect(path: &Path, create: OpenFlags, busy_timeout: Duration) -> Result<Connection, RecordError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
-        connection.busy_timeout(busy_timeout)?;
+        // SQLite counts whole milliseconds in 31 bits.
+        let longest = Duration::from_millis(i32::MAX.unsigned_abs().into());
+        connection.busy_timeout(busy_timeout.min(longest))?;
         // FULL, and the folder of a rollback journal too: an answer that was given survives a power cut.
         connection.execute_batch("PRAGMA synchronous = EXTRA")?;
         Ok(connection)

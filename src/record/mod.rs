@@ -23,12 +23,16 @@ mod keys;
 mod ledger;
 mod once;
 mod operation;
+mod recorded;
 mod response;
 
 pub use counter::{DurableCounter, Overflow};
 pub use error::{KeysError, OperationError, RecordError};
 pub use fingerprint::Fingerprint;
-pub use keys::{Keys, Recorded, StateCounts};
+pub use keys::Keys;
 pub use once::{Answer, EmptyName, Request};
 pub use operation::Operations;
+pub use recorded::{Recorded, StateCounts};
 pub use response::{Response, ResponseError};
+/// The version whose `Transaction` a change works on.
+pub use rusqlite;

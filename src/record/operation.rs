@@ -9,7 +9,6 @@ use super::ledger::Ledger;
 use super::once::{Answer, Request, Retained, once};
 use super::{Fingerprint, OperationError, Response};
 use crate::clock;
-use crate::plan::UnixTime;
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS operations(\
     scope TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, response TEXT NOT NULL, \
@@ -81,14 +80,12 @@ impl Operations {
         request: &Request,
         change: impl FnOnce(&Transaction<'_>) -> Result<Response, E>,
     ) -> Result<Answer<Response>, OperationError<E>> {
-        once(&self.ledger, &ByFingerprint { recorded: clock::now() }, request, change)
+        once(&self.ledger, &ByFingerprint, request, change)
     }
 }
 
 /// Retained in the table `operations`, compared by fingerprint.
-struct ByFingerprint {
-    recorded: UnixTime,
-}
+struct ByFingerprint;
 
 impl Retained for ByFingerprint {
     type Fingerprint = Fingerprint;
@@ -112,7 +109,8 @@ impl Retained for ByFingerprint {
         response: &Response,
     ) -> rusqlite::Result<()> {
         let mut retain = transaction.prepare_cached(RETAIN)?;
-        let (fingerprint, recorded) = (request.fingerprint().as_str(), self.recorded.seconds());
+        // Read under the write lock: an instant from before the wait for it would end retention early.
+        let (fingerprint, recorded) = (request.fingerprint().as_str(), clock::now().seconds());
         retain.execute((request.scope(), request.key(), fingerprint, response.as_str(), recorded))?;
         Ok(())
     }

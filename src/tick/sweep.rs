@@ -97,6 +97,20 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// The time is used up. What was nominated goes in one last batch: where little is due, a tick
+    /// may read for all its time and never fill a batch, and the next one would only do the same.
+    pub async fn cut<S: Store>(&mut self, store: &mut S, tell: &(dyn Fn(&Event) + Sync)) {
+        if let Some(cutoff) = self.report.cutoff.filter(|_| !self.queue.is_empty())
+            && let Err(failure) = self.batch(store, cutoff, tell).await
+        {
+            self.fail(failure, tell);
+        }
+        if self.queue.is_empty() {
+            self.position.clone_from(&self.leg.after);
+        }
+        self.end(Stop::Budget, tell);
+    }
+
     /// One step of the search, or one batch once enough keys are nominated.
     pub async fn turn<S: Store>(&mut self, store: &mut S, tell: &(dyn Fn(&Event) + Sync)) -> Turn {
         let Some(cutoff) = self.report.cutoff else {

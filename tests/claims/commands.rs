@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::support::command::{Answer, BINARY, run};
 use crate::support::{Daemon, Database, Journal, keysweep};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 20] = [
     "run",
     "sweep",
     "check",
@@ -24,6 +24,8 @@ const COMMANDS: [&str; 18] = [
     "keys purge",
     "keys counts",
     "keys retention-cycle",
+    "counter",
+    "counter add",
     "demo",
     "completions",
     "man",

@@ -61,7 +61,8 @@ fn still(database: &Database, name: &str) -> Daemon {
     wait_for("a sweep and a census", || {
         let status: Value = serde_json::from_str(&daemon.get("/status.json").body).unwrap();
         let table = &status["databases"][name]["tables"]["keys"];
-        (!table["census"].is_null() && !table["last_sweep"].is_null()).then_some(())
+        let space = &status["databases"][name]["space"];
+        ([&table["census"], &table["last_sweep"], space].iter().all(|it| !it.is_null())).then_some(())
     });
     daemon
 }

@@ -41,7 +41,7 @@ fn a_lock_stops_nothing_else(journal: Journal) {
     assert_eq!(daemon.metric(LOCKED_UP), Some(0.0));
     assert_eq!(daemon.metric(LOCKED_DELETED), Some(0.0));
     let quick = scrapes.iter().filter(|took| **took < Duration::from_millis(50)).count();
-    assert!(quick * 10 >= scrapes.len() * 9, "{scrapes:?}");
+    assert!(quick * 4 >= scrapes.len() * 3, "{scrapes:?}");
 
     drop(holder);
     daemon.wait_for_metric(LOCKED_DELETED, 50.0);

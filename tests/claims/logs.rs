@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::command::BINARY;
+use crate::support::daemon::{get, value_of};
 use crate::support::database::KEY_TABLE;
 use crate::support::terminal::{CTRL_C, Terminal};
 use crate::support::unasked::Unasked;
@@ -30,7 +31,8 @@ fn a_sweep_that_did_something_is_one_line_and_one_that_did_nothing_is_none() {
         Journal::Wal,
         [("key-1", "done", 1.0), ("key-2", "done", 2.0), ("key-3", "pending", 1.0)],
     );
-    let daemon = Daemon::start(&database.config("every = '100ms'\nbatch = 1\nretention = '1h'"));
+    let daemon =
+        Daemon::start(&database.config("every = '100ms'\nbudget = '15m'\nbatch = 1\nretention = '1h'"));
     wait_for_more_sweeps(&daemon, 3.0);
     let log = daemon.log();
     let [swept] = messages(&log, "swept")[..] else { panic!("not one line: {log:?}") };
@@ -159,4 +161,42 @@ fn a_level_that_is_none_is_refused_before_anything_is_read() {
         assert_eq!((answer.status, answer.stdout.as_str()), (2, ""), "{answer:?}");
         assert!(answer.stderr.contains("expected error, warn, info, debug, trace or off"), "{answer:?}");
     }
+}
+
+/// Fills a pipe, makes it standard error, and becomes the daemon; nobody ever reads from the pipe.
+const WITH_A_FULL_PIPE: &str = r#"
+import os, sys
+reader, writer = os.pipe()
+os.set_inheritable(reader, True)
+os.set_blocking(writer, False)
+try:
+    while True: os.write(writer, b"x" * 65536)
+except BlockingIOError:
+    pass
+os.set_blocking(writer, True)
+os.dup2(writer, 2)
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
+
+#[test]
+fn a_standard_error_that_nobody_reads_holds_up_neither_a_sweep_nor_a_scrape_nor_the_end() {
+    let database = Database::with_keys(Journal::Wal, [("a", "done", 1.0)]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let config = database.config("every = '100ms'\ncensus = '100ms'");
+    let mut python = Command::new("/usr/bin/python3");
+    python.args(["-c", WITH_A_FULL_PIPE, BINARY, "--log-level", "debug", "--config"]).arg(config).arg("run");
+    python.env("KEYSWEEP__HTTP__LISTEN", address.to_string());
+    let mut daemon = Unasked::start(&mut python);
+    let deleted = |wanted: f64| {
+        wait_for("a scrape that shows the sweep", || {
+            std::net::TcpStream::connect(address).ok()?;
+            (value_of(&get(address, "/metrics").body, DELETED)? == wanted).then_some(())
+        });
+    };
+    deleted(1.0);
+    database.shell("INSERT INTO keys VALUES ('b', 'v1', 'done', '{}', 1)");
+    deleted(2.0);
+    assert_eq!(daemon.asked_to_end().code(), Some(0));
 }

@@ -149,3 +149,18 @@ fn a_tick_without_time_deletes_nothing_and_says_budget() {
     assert_eq!((report.stop, report.deleted), (Stop::Budget, 0));
     assert_eq!(database.ids(), ["a"]);
 }
+
+/// Where little is due, a tick may read for all its time and never fill a batch.
+#[test]
+fn a_few_expired_rows_in_a_table_too_large_for_one_tick_go_all_the_same() {
+    let database = Database::with_keys(Journal::Wal, []);
+    database.shell(MANY);
+    database.shell(
+        "UPDATE keys SET expires = 1000 WHERE id NOT IN ('00001', '02001', '04001', '06001', '09999')",
+    );
+    let mut swept = Swept::new(&database);
+    let stops: Vec<Stop> =
+        (0..200).map(|_| swept.tick(u64::MAX, Some(Duration::from_micros(500))).0.stop).collect();
+    assert!(stops.contains(&Stop::Budget), "no tick was cut: {stops:?}");
+    assert_eq!(database.shell("SELECT count(*) FROM keys WHERE expires <= 100"), "0\n");
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{CachedStatement, Connection, params_from_iter};
 
 use super::access::{Admitted, check_identity};
-use super::failure::{explain, is_busy, is_constraint, remedy};
+use super::failure::{explain, is_busy, is_certain, is_constraint, remedy};
 use super::inspect::schema_version;
 use super::render::{Sql, column, key_is, read, storage_class, table};
 use crate::plan::{
@@ -39,7 +39,7 @@ enum Outcome {
     Spared,
 }
 
-/// One transaction. The connection must not wait for locks by itself.
+/// One transaction. It is for the connection to wait for locks by itself, or not to.
 pub(crate) fn attempt(connection: &Connection, order: &Order<'_>, keys: &[Key]) -> Result<Attempt, Failure> {
     check_identity(order.file)?;
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
@@ -77,6 +77,7 @@ fn delete_all(
     }
     let mut guarded = Guarded::prepare(connection, order.rule, order.cutoff).map_err(sql_failed)?;
     let mut batch = Batch::default();
+    let changes_before = connection.total_changes();
     for key in keys.iter().take(order.bound.rows) {
         if batch.cost.rows > 0 && begun.elapsed() >= order.bound.hold {
             break;
@@ -88,8 +89,10 @@ fn delete_all(
             Outcome::Spared => {}
         }
     }
-    if batch.deleted.len() > Limit::MAX.rows().min(order.bound.rows) {
-        return Err(refuse(order, FailureKind::Invariant, "a batch would delete more rows than its limit"));
+    let changed = connection.total_changes() - changes_before;
+    if changed != batch.deleted.len() as u64 || batch.deleted.len() > Limit::MAX.rows() {
+        // Triggers and cascades count, here and in any other table.
+        return Err(refuse(order, FailureKind::Invariant, "a batch would change more rows than it names"));
     }
     Ok(batch)
 }
@@ -189,7 +192,7 @@ fn commit(
     if is_busy(&error) {
         return Ok(Attempt::Busy(begun.elapsed()));
     }
-    if is_constraint(&error) {
+    if is_certain(&error) {
         return Err(failed(order, "commit a batch", &error));
     }
     let cause = failed(order, "commit a batch", &error);

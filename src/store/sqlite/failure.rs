@@ -9,13 +9,19 @@ use crate::plan::{Failure, FailureKind};
 
 /// Whether another connection held the lock.
 pub(crate) fn is_busy(error: &Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    use ErrorCode::{DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked | FileLockingProtocolFailed))
 }
 
 /// Whether a transaction that was cut off by a crash has yet to be rolled back: a read-only
 /// connection cannot, and the next writer, ours among them, does it with its first look.
 pub(super) fn is_cut_off(error: &Error) -> bool {
     error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_ROLLBACK)
+}
+
+/// Whether a COMMIT that failed so is certain to have changed nothing.
+pub(crate) fn is_certain(error: &Error) -> bool {
+    is_busy(error) || is_constraint(error)
 }
 
 /// Whether a constraint of the schema refused the statement.
@@ -53,16 +59,24 @@ fn cut_off(path: &Path, action: &str) -> Failure {
 }
 
 fn kind_of(error: &Error) -> FailureKind {
+    if matches!(
+        error,
+        Error::InvalidColumnType(..) | Error::FromSqlConversionFailure(..) | Error::Utf8Error(..)
+    ) {
+        return FailureKind::Schema;
+    }
     let Some(code) = code_of(error) else {
         return FailureKind::Internal;
     };
     match code {
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => FailureKind::Busy,
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+            FailureKind::Busy
+        }
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => FailureKind::Permission,
         ErrorCode::NotADatabase => FailureKind::NotADatabase,
         ErrorCode::DatabaseCorrupt => FailureKind::Corrupt,
         ErrorCode::DiskFull => FailureKind::Full,
-        ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed => FailureKind::Io,
+        ErrorCode::SystemIoFailure => FailureKind::Io,
         ErrorCode::OperationInterrupted => FailureKind::Interrupted,
         // SQLITE_ERROR: a name that is not there, a function or collation that only the application has.
         ErrorCode::Unknown | ErrorCode::SchemaChanged | ErrorCode::ConstraintViolation => FailureKind::Schema,

@@ -1,13 +1,16 @@
 //! What the schema says of a table.
 
 use std::path::Path;
+use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params_from_iter};
 
 use super::access::{Access, admit, open_untouched};
 use super::failure::explain;
-use super::render::quoted;
-use crate::plan::{Column, Failure, Rule, TableFacts, TableKind};
+use super::render::{WalkedBy, quoted};
+use super::search;
+use crate::plan::{Cutoff, Failure, Rule, TableFacts, TableKind, UnixTime};
+use crate::store::Leg;
 
 /// The schema as it was looked at; another version means that what was found may no longer hold.
 pub(crate) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
@@ -51,6 +54,7 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
         // A view may be broken, and a module the application's own: asking for their columns would fail.
         columns: if is_table { columns(connection, table)? } else { Vec::new() },
         unique: if is_table { unique_keys(connection, table)? } else { Vec::new() },
+        in_key_order: !is_table || in_key_order(connection, rule)?,
         referenced_by: if is_table { referencing_tables(connection, table)? } else { Vec::new() },
         delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
         tables: names(
@@ -76,10 +80,21 @@ fn kind(connection: &Connection, table: &str) -> rusqlite::Result<Option<TableKi
     }))
 }
 
-fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Column>> {
-    let sql = "SELECT name, \"notnull\" FROM pragma_table_xinfo(?1)";
-    let column = |row: &rusqlite::Row<'_>| Ok(Column { name: row.get(0)?, not_null: row.get(1)? });
-    connection.prepare(sql)?.query_map([table], column)?.collect()
+fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    names(connection, "SELECT name FROM pragma_table_xinfo(?1)", table)
+}
+
+/// The engine says whether a step of the search would have to sort.
+fn in_key_order(connection: &Connection, rule: &Rule) -> rusqlite::Result<bool> {
+    let any = Cutoff::new(UnixTime::from_millis(0), Duration::ZERO);
+    let search = search::sql(rule, &WalkedBy::key(&rule.key), any, &Leg::default());
+    // A column that is not there is a finding of its own.
+    let Ok(mut statement) = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", search.text)) else {
+        return Ok(true);
+    };
+    let plan = statement.query_map(params_from_iter(search.bound), |row| row.get::<_, String>("detail"))?;
+    let plan: Vec<String> = plan.collect::<rusqlite::Result<_>>()?;
+    Ok(!plan.iter().any(|line| line.contains("TEMP B-TREE")))
 }
 
 /// The primary key, then every unique index without a WHERE. An index on an expression has no
@@ -127,6 +142,6 @@ fn rowid_alias(connection: &Connection, table: &str) -> rusqlite::Result<Option<
         return Ok(None);
     }
     let taken = columns(connection, table)?;
-    let free = |alias: &&str| !taken.iter().any(|column| column.name.eq_ignore_ascii_case(alias));
+    let free = |alias: &&str| !taken.iter().any(|column| column.eq_ignore_ascii_case(alias));
     Ok(["rowid", "_rowid_", "oid"].into_iter().find(free).map(String::from))
 }

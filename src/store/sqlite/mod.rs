@@ -25,7 +25,7 @@ pub use self::access::Access;
 pub(crate) use self::access::{Admitted, admit, check_identity};
 pub(crate) use self::batch::{Attempt, Order, attempt};
 use self::census::Pass;
-pub(crate) use self::failure::{explain, remedy};
+pub(crate) use self::failure::{explain, is_certain, remedy};
 pub(crate) use self::inspect::schema_version;
 use self::inspect::{Looked, look_untouched};
 use self::lane::{Lane, Trouble, Working, blocking};
@@ -106,7 +106,11 @@ impl Store for Sqlite {
         let batch = move |working: &Working| {
             let order = Order { file: &working.file, rule: &rule, cutoff, bound, schema_version };
             match attempt(&working.open.connection, &order, &keys) {
-                Ok(Attempt::Committed(batch)) => Ok(Batch { held_in_vain, ..batch }),
+                Ok(Attempt::Committed(batch)) => {
+                    // Whatever hinders a checkpoint hinders the application's too; nothing of ours depends on it.
+                    let _ = working.open.checkpoint_if_due();
+                    Ok(Batch { held_in_vain, ..batch })
+                }
                 Ok(Attempt::Busy(held)) => {
                     held_in_vain += held;
                     Err(Trouble::Busy(None))
@@ -115,12 +119,6 @@ impl Store for Sqlite {
             }
         };
         let (batch, waited) = self.lane.call("begin a batch", batch).await?;
-        let checkpoint = |working: &Working| {
-            // Whatever hinders a checkpoint hinders the application's too; nothing of ours depends on it.
-            let _ = working.open.checkpoint_if_due();
-            Ok(())
-        };
-        self.lane.call("checkpoint", checkpoint).await?;
         Ok(Batch { waited, ..batch })
     }
 

@@ -51,7 +51,7 @@ pub(super) fn step(
 }
 
 /// A key is read as it is stored; a row without one cannot be deleted by it and is not read.
-fn sql(rule: &Rule, walked: &WalkedBy, cutoff: Cutoff, leg: &Leg) -> Sql {
+pub(super) fn sql(rule: &Rule, walked: &WalkedBy, cutoff: Cutoff, leg: &Leg) -> Sql {
     let list = walked.list();
     let mut sql = Sql::new("SELECT ")
         .predicate(&rule.is_deletable(cutoff))

@@ -134,6 +134,14 @@ fn a_held_lock_is_the_busy_error_after_the_timeout_and_nothing_changes() {
 }
 
 #[test]
+fn any_busy_timeout_is_taken() {
+    for timeout in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
+        let (_folder, path) = folder();
+        assert_eq!(DurableCounter::open_waiting(&path, timeout).unwrap().add("u", "k", 1), Ok(1));
+    }
+}
+
+#[test]
 fn a_file_that_is_no_database_or_has_other_tables_is_refused() {
     let (folder, path) = folder();
     assert!(matches!(DurableCounter::open(folder.path()), Err(RecordError::NotOurTable(_))));

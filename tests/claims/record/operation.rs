@@ -158,3 +158,23 @@ fn a_change_that_begins_another_on_the_same_value_is_an_error_and_no_deadlock() 
     assert_eq!(nested, Ok(Answer::Fresh(exact())));
     assert_eq!(shop.orders(), "1");
 }
+
+/// After an error that rolls back, a change that goes on would leave its response without its effect.
+#[test]
+fn a_change_that_was_rolled_back_beneath_it_records_no_response() {
+    for sql in ["ROLLBACK", "INSERT OR ROLLBACK INTO once VALUES (1)"] {
+        let shop = Shop::new();
+        shell(&shop.path, "CREATE TABLE once(x UNIQUE); INSERT INTO once VALUES (1);");
+        let answer = shop.operations.once(&request("k", "book"), |transaction| {
+            let response = insert(transaction, "book")?;
+            let _ = transaction.execute_batch(sql);
+            Ok::<_, rusqlite::Error>(response)
+        });
+        assert!(
+            matches!(answer, Err(OperationError::Record(RecordError::OutcomeUnknown(_)))),
+            "{sql}: {answer:?}"
+        );
+        assert_eq!(shop.orders(), "0", "{sql}");
+        assert_eq!(shop.order("k", "book"), Ok(Answer::Fresh(exact())), "{sql}: the retry");
+    }
+}

@@ -51,6 +51,25 @@ fn a_key_of_several_columns_is_walked_once_however_many_rows_share_its_first() {
     }
 }
 
+/// Each step of the search would sort the whole table.
+#[test]
+fn a_key_in_another_order_than_its_index_is_held() {
+    let tables = [
+        "CREATE TABLE operations(scope TEXT, key TEXT, recorded REAL, PRIMARY KEY(key, scope));",
+        "CREATE TABLE operations(scope TEXT, key TEXT, recorded REAL);
+         CREATE UNIQUE INDEX folded ON operations(scope COLLATE NOCASE, key);",
+    ];
+    for table in tables {
+        let database =
+            Database::new(Journal::Wal, &format!("{table} INSERT INTO operations VALUES ('a', 'b', 1);"));
+        let swept = database.sweep(OPERATIONS, &[]);
+        let line = &swept.json_lines()[0];
+        assert_eq!((&line["stop"], &line["held"]), (&"held".into(), &"schema".into()), "{swept:?}");
+        assert!(line["error"].as_str().unwrap().contains("in the order of key `scope`, `key`"), "{line}");
+        assert_eq!(database.shell("SELECT count(*) FROM operations;"), "1\n");
+    }
+}
+
 #[test]
 fn the_counters_own_table_is_refused_a_sweep_and_its_rows_can_be_counted() {
     let database = Database::new(Journal::Wal, "CREATE TABLE unrelated(x);");
