@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,6 +20,8 @@ use crate::tick::{Mode, Order, TableMemory, tick};
 
 /// A tick never works longer than this, unless its config says so.
 const LONGEST_TICK: Duration = Duration::from_secs(15 * 60);
+/// Databases that are counted at once: a long count must leave threads to the sweeps of the others.
+const CENSUSES: usize = 4;
 /// After the word to stop: a batch is finished or rolled back within a part of this.
 const LONGEST_STOP: Duration = Duration::from_millis(1_500);
 
@@ -47,11 +50,12 @@ pub async fn run(
     let observer = Observer::new(&watched, clock::now())?;
     let tasks = TaskTracker::new();
     let mut ropes = Vec::new();
+    let censuses = Arc::new(Semaphore::new(CENSUSES));
     for database in settings.databases.into_iter().map(Arc::new) {
         let bell = Arc::new(Bell::default());
         ropes.push((database.timing.clone(), rope(&database, &bell, &observer)));
         tasks.spawn(work(Arc::clone(&database), bell, observer.clone(), stop.clone()));
-        tasks.spawn(count(database, observer.clone(), stop.clone()));
+        tasks.spawn(count(database, Arc::clone(&censuses), observer.clone(), stop.clone()));
     }
     let pulse = schedule::start(ropes, &tasks, stop.clone()).await?;
     if let Some(listener) = listener {
@@ -112,15 +116,17 @@ async fn one_tick(
     stop: CancellationToken,
 ) -> Vec<TableMemory> {
     let now = clock::now();
+    let budget = database.budget.unwrap_or_else(|| until_next(&database.timing, now));
     let order = Order {
         database: &database.name,
         now,
-        budget: Some(database.budget.unwrap_or_else(|| until_next(&database.timing, now))),
+        budget: Some(budget),
         enabled: database.enabled,
         mode: Mode::Delete,
         stop: &stop,
     };
-    let mut store = Sqlite::new(database.path.clone(), Access::Write, database.busy_timeout, stop.clone());
+    let mut store =
+        Sqlite::new(database.path.clone(), Access::Write, database.busy_timeout.min(budget), stop.clone());
     tick(&order, &mut store, &mut tables, &|event| observer.tell(event)).await;
     tables
 }
@@ -136,7 +142,12 @@ fn until_next(timing: &Timing, now: UnixTime) -> Duration {
 }
 
 /// A census at once, and then one an interval.
-async fn count(database: Arc<Database>, observer: Observer, stop: CancellationToken) {
+async fn count(
+    database: Arc<Database>,
+    censuses: Arc<Semaphore>,
+    observer: Observer,
+    stop: CancellationToken,
+) {
     let mut timer = interval(database.census);
     timer.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -144,6 +155,7 @@ async fn count(database: Arc<Database>, observer: Observer, stop: CancellationTo
             _ = timer.tick() => {}
             () = stop.cancelled() => return,
         }
+        let Ok(_turn) = censuses.acquire().await else { return };
         let one = one_census(Arc::clone(&database), observer.clone(), stop.clone());
         if let Err(error) = tokio::spawn(one).await {
             let space = Err(broke_off(&database, "a census", &error));

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::print::Printer;
+use super::print::{Printer, length};
 use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::clock;
@@ -121,7 +121,7 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
 
 fn configured(database: &Database) -> String {
     let when = match &database.timing {
-        crate::config::Timing::Every(every) => format!("every {every:?}"),
+        crate::config::Timing::Every(every) => format!("every {}", length(*every)),
         crate::config::Timing::Cron(schedule) => format!("on schedule `{}` (UTC)", schedule.text()),
     };
     let off = if database.enabled { "" } else { "; deleting is off (enabled = false)" };
@@ -157,9 +157,9 @@ fn retained(rule: &Rule, now: UnixTime) -> String {
         return "no clock column: its rows are counted, and never deleted".into();
     };
     let kind = if clock.is_expiry() { "expires" } else { "since" };
-    let (retention, column, unit) = (clock.retention(), clock.column(), clock.unit().name());
+    let (retention, column, unit) = (length(clock.retention()), clock.column(), clock.unit().name());
     format!(
-        "retention {retention:?} past {kind} column `{column}` ({unit}): the cutoff is {} now",
+        "retention {retention} past {kind} column `{column}` ({unit}): the cutoff is {} now",
         clock.cutoff(now)
     )
 }

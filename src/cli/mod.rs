@@ -20,7 +20,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::config::{self, Settings};
 use crate::observe::log::{self, LogFormat};
-use print::Printer;
+use print::{Printer, complain};
 
 /// Deletes idempotency keys and other finished records once their retention has passed, and never
 /// one that is not finished.
@@ -115,6 +115,10 @@ impl Exit {
 
 impl From<std::io::Error> for Exit {
     fn from(error: std::io::Error) -> Self {
+        // Whoever reads the answer, such as `head`, has enough of it: nothing to complain of.
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::unknown("");
+        }
         Self::unknown(format!("cannot write the answer to standard output: {error}"))
     }
 }
@@ -129,7 +133,9 @@ pub fn main() -> ExitCode {
         Format::Json => LogFormat::Json,
     };
     let outcome = run(cli, format).unwrap_or_else(|exit| {
-        eprintln!("keysweep: {}", exit.message);
+        if !exit.message.is_empty() {
+            complain(exit.message);
+        }
         exit.outcome
     });
     ExitCode::from(outcome as u8)
@@ -147,7 +153,7 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
         Command::Run => run::run(settings(&global.config)?),
         Command::Sweep(args) => sweep::run(&args, settings(&global.config)?, &printer),
         Command::Check(args) => check::run(&args, settings(&global.config)?, &printer),
-        Command::Status(args) => status::run(&args, &printer),
+        Command::Status(args) => status::run(&args, listening(&global.config), &printer),
         Command::Pending(args) => pending::run(&args, settings(&global.config)?, &printer),
         Command::Keys(args) => keys::run(args, &printer),
         Command::Counter(args) => counter::run(&args, &printer),
@@ -155,6 +161,11 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
         Command::Completions(args) => package::completions(&args, &printer),
         Command::Man => package::man(&printer),
     }
+}
+
+/// Where a daemon under this config listens; nothing where there is no config to tell.
+fn listening(path: &Path) -> Option<std::net::SocketAddr> {
+    config::load(path).ok()?.listen
 }
 
 fn settings(path: &Path) -> Result<Settings, Exit> {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::print::{Printer, key_json};
+use super::print::{Printer, complain, key_json};
 use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::clock;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
             let (rows, failures) = abandoned(database, args.limit as usize).await;
             print(database, &rows, printer)?;
             for failure in failures {
-                eprintln!("keysweep: {}: {failure}", database.name);
+                complain(format_args!("{}: {failure}", database.name));
                 outcome = Outcome::Unknown;
             }
         }

@@ -1,5 +1,6 @@
 //! `status`: what a running daemon says, as a table.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty, Limited};
@@ -20,13 +21,18 @@ const LARGEST: usize = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Where the daemon listens
-    #[arg(long, default_value = "http://127.0.0.1:9925")]
-    url: Uri,
+    /// Where the daemon listens [default: as the config says, else http://127.0.0.1:9925]
+    #[arg(long)]
+    url: Option<Uri>,
 }
 
-pub(super) fn run(args: &Args, printer: &Printer) -> Result<Outcome, Exit> {
-    let status = runtime()?.block_on(ask(&args.url))?;
+pub(super) fn run(args: &Args, configured: Option<SocketAddr>, printer: &Printer) -> Result<Outcome, Exit> {
+    let address = configured.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 9925)));
+    let url = match &args.url {
+        Some(url) => url.clone(),
+        None => format!("http://{address}").parse().map_err(Exit::wrong)?,
+    };
+    let status = runtime()?.block_on(ask(&url))?;
     if printer.is_json() {
         let json = serde_json::to_string(&status).map_err(Exit::unknown)?;
         printer.line(json)?;

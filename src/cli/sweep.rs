@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::dry_run;
-use super::print::Printer;
+use super::print::{Printer, complain};
 use super::run::stop_on_signals;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::census::census;
@@ -20,7 +20,8 @@ pub(super) struct Args {
     /// Only this database
     #[arg(long)]
     database: Option<String>,
-    /// Change no row, take no write lock, and name exactly what a sweep at this moment would take
+    /// Change no row, take no write lock, and name exactly what a sweep at this moment would take (or
+    /// would if it were enabled)
     #[arg(long)]
     dry_run: bool,
 }
@@ -63,7 +64,9 @@ pub(super) fn memories(database: &Database) -> Vec<TableMemory> {
 }
 
 pub(super) fn store(database: &Database, access: Access, stop: &CancellationToken) -> Sqlite {
-    Sqlite::new(database.path.clone(), access, database.busy_timeout, stop.clone())
+    // A wait for a lock counts as time that the tick works.
+    let longest_wait = database.busy_timeout.min(database.budget.unwrap_or(std::time::Duration::MAX));
+    Sqlite::new(database.path.clone(), access, longest_wait, stop.clone())
 }
 
 async fn sweep(database: &Database, stop: &CancellationToken, printer: &Printer) -> Vec<Report> {
@@ -137,7 +140,7 @@ fn print_table(reports: &[Report], dry_run: bool, printer: &Printer) -> Result<(
     for report in reports {
         if let Some(error) = &report.error {
             let held = report.held.map_or("failed", |_| "held");
-            eprintln!("keysweep: {}/{} {held}: {error}", report.database, report.table);
+            complain(format_args!("{}/{} {held}: {error}", report.database, report.table));
         }
     }
     Ok(())

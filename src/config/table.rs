@@ -8,6 +8,9 @@ use super::reader::Section;
 use super::{decode, known};
 use crate::plan::{Abandoned, Clock, Done, Identifier, Rule, StateTest, TableLabel, Unit};
 
+/// SQLite refuses an expression that is too deep; no state column has so many values.
+const MOST_VALUES: usize = 100;
+
 /// The rules of a database, whose tables inherit this retention. Where nothing is deleted, a table
 /// may go without a clock column.
 pub(super) fn rules(database: &Section<'_>, inherited: Option<Duration>, enabled: bool) -> Vec<Rule> {
@@ -16,7 +19,25 @@ pub(super) fn rules(database: &Section<'_>, inherited: Option<Duration>, enabled
     }
     let sections = database.sections("table", "[[database.table]]", known::TABLE);
     let mut seen = Vec::new();
-    sections.iter().filter_map(|section| rule(section, inherited, enabled, &mut seen)).collect()
+    let mut rules: Vec<Rule> =
+        sections.iter().filter_map(|section| rule(section, inherited, enabled, &mut seen)).collect();
+    share_pending(&mut rules);
+    rules
+}
+
+/// A row that one rule of a table calls pending is pending under its other rules too.
+fn share_pending(rules: &mut [Rule]) {
+    let own: Vec<(Identifier, Vec<StateTest>)> =
+        rules.iter().map(|rule| (rule.table.clone(), rule.pending.clone())).collect();
+    for rule in rules {
+        for (_, pending) in
+            own.iter().filter(|(table, _)| table.as_str().eq_ignore_ascii_case(rule.table.as_str()))
+        {
+            let new = pending.iter().filter(|test| !rule.pending.contains(test)).cloned();
+            let new: Vec<StateTest> = new.collect();
+            rule.pending.extend(new);
+        }
+    }
 }
 
 fn rule(
@@ -31,8 +52,8 @@ fn rule(
     let key = read_or(section, "key", decode::key, &standard.key);
     let done = done(section, &standard.done);
     let every_row = done == Some(Done::EveryRow);
-    let pending = pending(section, if every_row { None } else { standard.pending });
-    if let (Some(Done::Test(done)), Some(Some(pending))) = (&done, &pending) {
+    let pending = pending(section, if every_row { Vec::new() } else { standard.pending });
+    if let (Some(Done::Test(done)), Some([pending])) = (&done, pending.as_deref()) {
         refuse_overlap(section, done, pending);
     }
     let clock = if every_row && !section.has("expires") && !section.has("since") {
@@ -40,7 +61,7 @@ fn rule(
     } else {
         clock(section, inherited, standard.clock.as_ref()).map(Some)
     };
-    let may_be_pending = matches!(pending, Some(Some(_)));
+    let may_be_pending = pending.as_ref().is_some_and(|pending| !pending.is_empty());
     let abandoned = abandoned(section, clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending));
     Some(Rule {
         label: label?,
@@ -102,8 +123,8 @@ fn done(section: &Section<'_>, standard: &Done) -> Option<Done> {
     }
 }
 
-fn pending(section: &Section<'_>, standard: Option<StateTest>) -> Option<Option<StateTest>> {
-    if section.has("pending") { state(section, "pending").map(Some) } else { Some(standard) }
+fn pending(section: &Section<'_>, standard: Vec<StateTest>) -> Option<Vec<StateTest>> {
+    if section.has("pending") { state(section, "pending").map(|test| vec![test]) } else { Some(standard) }
 }
 
 fn state(section: &Section<'_>, key: &str) -> Option<StateTest> {
@@ -116,6 +137,9 @@ fn state(section: &Section<'_>, key: &str) -> Option<StateTest> {
     let column = test.require("column", decode::column);
     // A test by NULL is a form of a later version, and that was said: `in` is not missing beside it.
     let values = if test.has("is") { None } else { test.require_list("in", decode::literal) };
+    if values.as_ref().is_some_and(|values| values.len() > MOST_VALUES) {
+        test.refuse("in", format!("expected at most {MOST_VALUES} values"));
+    }
     Some(StateTest { column: column?, values: values? })
 }
 

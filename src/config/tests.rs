@@ -165,7 +165,7 @@ fn a_table_of_another_shape_needs_only_what_differs() {
     assert_eq!(names(&rule.key), ["Message Id"]);
     let values = [Literal::Integer(2), Literal::Text("ok".into())].into();
     assert_eq!(rule.done, Done::Test(StateTest { column: Identifier::new("state").unwrap(), values }));
-    assert_eq!(rule.pending.unwrap().values, [Literal::Integer(1)]);
+    assert_eq!(rule.pending[0].values, [Literal::Integer(1)]);
     let clock = rule.clock.unwrap();
     assert!(!clock.is_expiry());
     assert_eq!(clock.retention(), 86_400 * SECOND);
@@ -183,7 +183,7 @@ fn a_table_in_which_every_row_is_finished_needs_a_clock_column_and_knows_no_pend
          since = { column = \"recorded\", unit = \"unix_s\" }\nretention = \"7d\"\n",
     );
     assert_eq!(names(&rule.key), ["scope", "key"]);
-    assert_eq!((rule.done, rule.pending, rule.abandoned), (Done::EveryRow, None, None));
+    assert_eq!((rule.done, rule.pending, rule.abandoned), (Done::EveryRow, vec![], None));
     assert_eq!(rule.clock.unwrap().column().as_str(), "recorded");
 }
 

@@ -15,12 +15,21 @@ pub enum Unit {
     Micros,
     /// Nanoseconds.
     Nanos,
+    /// Seconds by the caller's own clock, of whatever epoch: nothing is ambiguous. Not in config.
+    CallersSeconds,
 }
 
 const UNITS: [Unit; 4] = [Unit::UnixSeconds, Unit::Millis, Unit::Micros, Unit::Nanos];
 /// 2001-01-01T00:00:00Z and 2100-01-01T00:00:00Z in unix seconds.
 const YEAR_2001: i64 = 978_307_200;
 const YEAR_2100: i64 = 4_102_444_800;
+/// The same two instants by clocks that do not count from 1970: Julian days, .NET ticks (100 ns since
+/// 0001-01-01) and Windows FILETIME (100 ns since 1601-01-01).
+const OTHER_EPOCHS: [(i64, i64); 3] = [
+    (2_451_910, 2_488_070),
+    (631_139_040_000_000_000, 662_380_416_000_000_000),
+    (126_227_808_000_000_000, 157_469_184_000_000_000),
+];
 
 impl Unit {
     /// The unit that config calls so.
@@ -42,12 +51,13 @@ impl Unit {
             Self::Millis => "ms",
             Self::Micros => "us",
             Self::Nanos => "ns",
+            Self::CallersSeconds => "s",
         }
     }
 
     fn per_second(self) -> i64 {
         match self {
-            Self::UnixSeconds => 1,
+            Self::UnixSeconds | Self::CallersSeconds => 1,
             Self::Millis => 1_000,
             Self::Micros => 1_000_000,
             Self::Nanos => 1_000_000_000,
@@ -57,7 +67,7 @@ impl Unit {
     /// An instant as this unit writes it, rounded down: a bound may never be later than it should.
     #[must_use]
     pub fn encode(self, instant: UnixTime) -> Encoded {
-        if self == Self::UnixSeconds {
+        if matches!(self, Self::UnixSeconds | Self::CallersSeconds) {
             return Encoded::Real(instant.seconds());
         }
         let whole = instant.seconds().floor();
@@ -88,13 +98,13 @@ impl Unit {
     /// Ranges, ends included, that this unit puts before 2001 and another between 2001 and 2100:
     /// most likely the other unit, so they are unreadable and never expire.
     pub fn ambiguous(self) -> impl Iterator<Item = (i64, i64)> {
-        let before_2001 = YEAR_2001 * self.per_second() - 1;
-        UNITS
-            .into_iter()
-            .map(move |other| {
-                (YEAR_2001 * other.per_second(), (YEAR_2100 * other.per_second()).min(before_2001))
-            })
-            .filter(|(from, to)| from <= to)
+        let before_2001 = match self {
+            Self::CallersSeconds => i64::MIN,
+            unit => YEAR_2001 * unit.per_second() - 1,
+        };
+        let epochs = UNITS.map(|unit| (YEAR_2001 * unit.per_second(), YEAR_2100 * unit.per_second()));
+        let all = epochs.into_iter().chain(OTHER_EPOCHS);
+        all.map(move |(from, to)| (from, to.min(before_2001))).filter(|(from, to)| from <= to)
     }
 }
 
@@ -228,7 +238,16 @@ mod tests {
         assert_eq!(Unit::Nanos.decode(&Value::Integer(1_790_000_000_000)), None);
         assert_eq!(Unit::Millis.decode(&Value::Integer(10)), Some(at(0.01)));
         assert_eq!(Unit::UnixSeconds.decode(&Value::Integer(10)), Some(at(10.0)));
-        assert_eq!(Unit::UnixSeconds.ambiguous().count(), 0);
+        assert_eq!(Unit::CallersSeconds.ambiguous().count(), 0);
+    }
+
+    #[test]
+    fn another_epoch_is_no_instant_of_1970() {
+        // 2026-09-21 as a Julian day, in .NET ticks, and as a FILETIME.
+        assert_eq!(Unit::UnixSeconds.decode(&Value::Real(2_461_304.5)), None);
+        assert_eq!(Unit::Nanos.decode(&Value::Integer(639_250_000_000_000_000)), None);
+        assert_eq!(Unit::Nanos.decode(&Value::Integer(134_345_000_000_000_000)), None);
+        assert_eq!(Unit::CallersSeconds.decode(&Value::Real(2_461_304.5)), Some(at(2_461_304.5)));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct Counts {
     pub done: u64,
     /// Claimed by no rule.
     pub unknown: u64,
-    /// Done, and their time has come; rows without a key are among them.
+    /// Done, their time has come, and they have a key to be deleted by.
     pub expired: u64,
     /// Rows whose clock column cannot be read, and which therefore never expire.
     pub unreadable: u64,

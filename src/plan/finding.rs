@@ -106,6 +106,10 @@ pub struct TableFacts {
     pub in_key_order: bool,
     /// Other tables whose foreign keys point here.
     pub referenced_by: Vec<String>,
+    /// Why no DELETE from it can be prepared, if none can.
+    pub undeletable: Option<String>,
+    /// Whether its text is kept as UTF-8.
+    pub is_utf8: bool,
     /// Triggers that fire on a delete here.
     pub delete_triggers: Vec<String>,
     /// Tables that do exist, to help with a misspelt name.
@@ -150,6 +154,7 @@ fn everything(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
     if findings.is_empty() {
         findings.extend(key_findings(rule, facts, &place));
         findings.extend(reference_findings(facts, &place));
+        findings.extend(engine_findings(facts, &place));
     }
     findings
 }
@@ -168,7 +173,7 @@ fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding>
     if let Done::Test(test) = &rule.done {
         used.push(&test.column);
     }
-    used.extend(rule.pending.as_ref().map(|pending| &pending.column));
+    used.extend(rule.pending.iter().map(|pending| &pending.column));
     used.extend(rule.clock.as_ref().map(Clock::column));
     used.extend(rule.abandoned.as_ref().map(|abandoned| &abandoned.column));
     let mut missing: Vec<&str> = used
@@ -201,6 +206,20 @@ fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding>
     let key = key.join("`, `");
     let remedy = "set `key` to the columns of a PRIMARY KEY or of a UNIQUE index";
     Some(Finding::schema(format!("{place}: key `{key}` is not unique"), remedy))
+}
+
+fn engine_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(error) = &facts.undeletable {
+        let remedy = "mend what it names, most likely a foreign key of this table to one that is not there";
+        findings.push(Finding::schema(format!("{place}: no row of it can be deleted: {error}"), remedy));
+    }
+    if !facts.is_utf8 {
+        // Ill-formed UTF-16 comes back as another text: a walk by such a key would never end.
+        let remedy = "keysweep walks only keys that it reads exactly as they are stored: clean this table in the application";
+        findings.push(Finding::schema(format!("{place}: the database keeps its text as UTF-16"), remedy));
+    }
+    findings
 }
 
 fn reference_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
@@ -246,6 +265,8 @@ mod tests {
             columns: ["id", "fingerprint", "status", "response", "expires"].map(String::from).into(),
             unique: vec![vec!["id".into()]],
             in_key_order: true,
+            undeletable: None,
+            is_utf8: true,
             referenced_by: vec![],
             delete_triggers: vec![],
             tables: vec!["keys".into()],
@@ -274,6 +295,8 @@ mod tests {
             TableFacts { columns: no_expires.collect(), ..facts() },
             TableFacts { unique: vec![vec!["id".into(), "status".into()]], ..facts() },
             TableFacts { in_key_order: false, ..facts() },
+            TableFacts { undeletable: Some("no such table".into()), ..facts() },
+            TableFacts { is_utf8: false, ..facts() },
         ];
         for facts in wrong {
             let found = found(&facts);

@@ -84,8 +84,9 @@ pub struct Rule {
     pub key: KeyColumns,
     /// What finished means.
     pub done: Done,
-    /// What pending means, where a row can be. It wins over `done`.
-    pub pending: Option<StateTest>,
+    /// What pending means, under this rule or another one of the same table: any of these. It wins
+    /// over `done`, so that no rule deletes what another one calls pending.
+    pub pending: Vec<StateTest>,
     /// Which column retention counts from. Without one nothing ever expires: the table is only counted.
     pub clock: Option<Clock>,
     /// When a pending row is abandoned; nothing where no column tells.
@@ -110,7 +111,7 @@ impl Rule {
             table: known("keys"),
             key: KeyColumns(vec![known("id")]),
             done: Done::Test(status("done")),
-            pending: Some(status("pending")),
+            pending: vec![status("pending")],
             clock: Some(Clock::expires(known("expires"), Unit::UnixSeconds, grace)),
             abandoned: Some(Abandoned {
                 column: known("expires"),
@@ -120,10 +121,20 @@ impl Rule {
         }
     }
 
+    /// The same table as its library sees it, whose caller says what time it is: every number is an
+    /// instant by the caller's clock.
+    #[must_use]
+    pub fn callers_key_table() -> Self {
+        let mut rule = Self::key_table(Duration::ZERO);
+        let column = rule.clock.as_ref().map(|clock| clock.column().clone());
+        rule.clock = column.map(|column| Clock::expires(column, Unit::CallersSeconds, Duration::ZERO));
+        rule
+    }
+
     /// The row is pending, whatever else it is.
     #[must_use]
     pub fn is_pending(&self) -> Predicate {
-        self.pending.as_ref().map_or(Predicate::Any(Vec::new()), StateTest::predicate)
+        Predicate::Any(self.pending.iter().map(StateTest::predicate).collect())
     }
 
     /// The row is done: finished, and not pending as well.
@@ -229,7 +240,7 @@ mod tests {
     #[test]
     fn a_row_that_matches_both_rules_is_pending() {
         let mut rule = Rule::key_table(Duration::ZERO);
-        rule.pending.as_mut().unwrap().values.push(Literal::Text("done".into()));
+        rule.pending[0].values.push(Literal::Text("done".into()));
         let (status, expires) = (text("done"), Value::Integer(1));
         let row = row(&status, &expires);
         assert_eq!(rule.state_of(&row), State::Pending);

@@ -54,12 +54,15 @@ impl From<Failure> for RecordError {
         match failure.kind() {
             FailureKind::Busy => Self::Busy(failure),
             FailureKind::CommitUnknown => Self::OutcomeUnknown(failure),
-            FailureKind::Missing
-            | FailureKind::Permission
+            FailureKind::Missing | FailureKind::Schema => {
+                let remedy =
+                    "make the tables first: `create` does, and so does `keysweep keys init --db FILE`";
+                Self::NotOurTable(Failure::new(failure.kind(), failure.what(), remedy))
+            }
+            FailureKind::Permission
             | FailureKind::Ownership
             | FailureKind::NotADatabase
-            | FailureKind::Replaced
-            | FailureKind::Schema => Self::NotOurTable(failure),
+            | FailureKind::Replaced => Self::NotOurTable(failure),
             _ => Self::Storage(failure),
         }
     }

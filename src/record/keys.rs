@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::ledger::Ledger;
-use super::recorded::{Recorded, StateCounts};
+use super::recorded::{Retry, StateCounts};
 use super::{KeysError, RecordError, Response};
 use crate::plan::{BatchBound, Cutoff, Failure, FailureKind, Key, Limit, Rule, UnixTime};
 use crate::store::Batch;
@@ -19,7 +19,7 @@ const RESERVE: &str = "INSERT INTO keys(id, fingerprint, status, response, expir
 const FINISH: &str = "UPDATE keys SET status = 'done', response = ?3 \
     WHERE id = ?1 AND fingerprint = ?2 AND status = 'pending'";
 const FETCH: &str = "SELECT response FROM keys WHERE id = ?1 AND status = 'done' AND expires > ?2";
-const LOOK: &str = "SELECT fingerprint, status, expires FROM keys WHERE id = ?1";
+const TAKEN: &str = "SELECT fingerprint, status, response, expires FROM keys WHERE id = ?1";
 const COUNTS: &str =
     "SELECT coalesce(sum(status = 'pending'), 0), coalesce(sum(status = 'done'), 0) FROM keys";
 
@@ -29,15 +29,16 @@ const COUNTS: &str =
 ///
 /// ```
 /// use keysweep::plan::{Limit, UnixTime};
-/// use keysweep::record::Keys;
+/// use keysweep::record::{Keys, Retry};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("app.db");
 /// let keys = Keys::create(&path, std::time::Duration::from_secs(5))?;
 /// let (now, expires) = (UnixTime::new(10.0)?, UnixTime::new(20.0)?);
 /// assert!(keys.reserve("k", "v1", expires)?); // ours: act, then
 /// assert!(keys.finish("k", "v1", &r#"{"receipt":1}"#.parse()?)?);
-/// assert!(!keys.reserve("k", "v1", expires)?); // a retry: replay
-/// assert_eq!(keys.fetch("k", now)?.unwrap().as_str(), r#"{"receipt":1}"#);
+/// assert!(!keys.reserve("k", "v1", expires)?); // taken: by this request?
+/// assert_eq!(keys.retry("k", "v1", now)?, Retry::Replay(r#"{"receipt":1}"#.parse()?));
+/// assert_eq!(keys.retry("k", "v2", now)?, Retry::AnotherRequest);
 /// assert_eq!(keys.purge(expires, Limit::DEFAULT)?[0].to_string(), "k"); // the guarantee has ended
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -48,13 +49,14 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Open the file, which must be there and hold something; `busy_timeout` is the longest wait for
-    /// a lock, for each call.
+    /// Open the file, which must be there and hold something. `busy_timeout` is the longest wait for
+    /// a lock of another connection, for each call; a thread waits for the calls of the others besides.
+    /// Every call blocks: async code makes it on a thread for that.
     ///
     /// # Errors
     /// [`RecordError::NotOurTable`] when the file is missing, no database, or not ours to open.
     pub fn open(path: &Path, busy_timeout: Duration) -> Result<Self, KeysError> {
-        Ok(Self { ledger: Ledger::open(path, busy_timeout)?, rule: Rule::key_table(Duration::ZERO) })
+        Self::of(Ledger::open(path, busy_timeout)?)
     }
 
     /// Create the file if it is missing, and in it the table if it is missing.
@@ -62,10 +64,22 @@ impl Keys {
     /// # Errors
     /// As for [`Keys::open`], and as [`RecordError`] says.
     pub fn create(path: &Path, busy_timeout: Duration) -> Result<Self, KeysError> {
-        Ok(Self {
-            ledger: Ledger::create(path, busy_timeout, CREATE)?,
-            rule: Rule::key_table(Duration::ZERO),
-        })
+        Self::of(Ledger::create(path, busy_timeout, CREATE)?)
+    }
+
+    /// Ill-formed UTF-16 comes back as another text, so that a walk by such a key would never end.
+    fn of(ledger: Ledger) -> Result<Self, KeysError> {
+        let encoding: rusqlite::Result<String> =
+            ledger.connection()?.query_row("PRAGMA encoding", [], |row| row.get(0));
+        match encoding {
+            Ok(encoding) if encoding == "UTF-8" => Ok(Self { ledger, rule: Rule::callers_key_table() }),
+            Ok(encoding) => {
+                let what = format!("{} keeps its text as {encoding}", ledger.file.path.display());
+                let remedy = "use a database whose encoding is UTF-8";
+                Err(RecordError::NotOurTable(Failure::new(FailureKind::NotADatabase, what, remedy)).into())
+            }
+            Err(error) => Err(ledger.failed("read the database", &error).into()),
+        }
     }
 
     /// Create the table if it is missing. Running it again changes nothing.
@@ -95,7 +109,9 @@ impl Keys {
         self.write("finish a key", FINISH, (key, fingerprint, response.as_str()))
     }
 
-    /// The response of a done row that expires later than `now`; otherwise nothing.
+    /// The response of a done row that expires later than `now`; otherwise nothing. It does not
+    /// compare fingerprints: for a request of which it is not certain that the key is its own, ask
+    /// [`Keys::retry`].
     ///
     /// # Errors
     /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
@@ -109,18 +125,19 @@ impl Keys {
         Ok(found.flatten().map(Response::stored))
     }
 
-    /// What a key is taken by, after [`Keys::reserve`] said `false`: the same request still in
-    /// progress, the same one done, or another one.
+    /// What a request meets after [`Keys::reserve`] said `false`. Unlike [`Keys::fetch`] it compares
+    /// the fingerprint, so that no caller is given another request's response.
     ///
     /// # Errors
     /// [`KeysError::InvalidArgument`] for an empty key; else as [`RecordError`] says.
-    pub fn look(&self, key: &str) -> Result<Option<Recorded>, KeysError> {
+    pub fn retry(&self, key: &str, fingerprint: &str, now: UnixTime) -> Result<Retry, KeysError> {
         check_key(key)?;
         let connection = self.ledger.connection()?;
-        let found = connection
-            .prepare_cached(LOOK)
-            .and_then(|mut look| look.query_row([key], Recorded::read).optional());
-        Ok(found.map_err(|error| self.ledger.failed("look at a key", &error))?)
+        let found = connection.prepare_cached(TAKEN).and_then(|mut taken| {
+            taken.query_row([key], |row| Retry::read(row, fingerprint, now)).optional()
+        });
+        let found = found.map_err(|error| self.ledger.failed("look at a key", &error))?;
+        Ok(found.unwrap_or(Retry::Free))
     }
 
     /// The first `limit` keys, ascending, that are done and expire at `now` or before.

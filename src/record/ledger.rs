@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -16,14 +17,21 @@ use crate::store::sqlite::{Access, Admitted, admit, check_identity, explain, is_
 pub(super) struct Ledger {
     pub file: Admitted,
     connection: Mutex<Connection>,
+    /// While a change runs, no COMMIT takes effect on the connection.
+    changing: Arc<AtomicBool>,
 }
 
 impl Ledger {
     /// Open a file that is there and holds something.
     pub fn open(path: &Path, busy_timeout: Duration) -> Result<Self, RecordError> {
         let file = admit(path, Access::Write)?;
-        let connection = connect(&file.path, OpenFlags::empty(), busy_timeout)?;
-        Ok(Self { file, connection: Mutex::new(connection) })
+        let mut connection = connect(&file.path, OpenFlags::empty(), busy_timeout)?;
+        let changing = Arc::new(AtomicBool::new(false));
+        let refused = Arc::clone(&changing);
+        connection
+            .commit_hook(Some(move || refused.load(Ordering::Relaxed)))
+            .map_err(|error| explain(path, "open the database", &error))?;
+        Ok(Self { file, connection: Mutex::new(connection), changing })
     }
 
     /// Open the file, made if it is missing, and run this SQL in one transaction: it must change nothing the second time.
@@ -59,15 +67,28 @@ impl Ledger {
         Ok(answer)
     }
 
-    /// The change may have ended its transaction: by a COMMIT of its own, or by a statement after which
-    /// SQLite rolls everything back. What is recorded after that would be recorded without the change.
-    pub fn check_open(&self, transaction: &Transaction<'_>) -> Result<(), RecordError> {
-        if !transaction.is_autocommit() {
-            return Ok(());
+    /// Run somebody's change inside a transaction. It may end the transaction all the same: by a
+    /// COMMIT of its own, or by a statement after which SQLite rolls everything back (a full disk, an
+    /// `ON CONFLICT ROLLBACK`). What it did is then undone, and what it said must not be recorded.
+    pub fn change<T>(
+        &self,
+        transaction: &Transaction<'_>,
+        change: impl FnOnce(&Transaction<'_>) -> T,
+    ) -> Result<T, RecordError> {
+        const MARK: &str = "keysweep_change";
+        let failed = |error: rusqlite::Error| self.failed("begin a change", &error);
+        transaction.execute_batch(&format!("SAVEPOINT {MARK}")).map_err(failed)?;
+        let said = {
+            let _no_commit = NoCommit::begin(&self.changing);
+            change(transaction)
+        };
+        if transaction.execute_batch(&format!("RELEASE {MARK}")).is_ok() {
+            return Ok(said);
         }
-        let what = format!("the change ended its own transaction in {}", self.file.path.display());
+        let what =
+            format!("the change ended its own transaction in {}, and was undone", self.file.path.display());
         let remedy = "a change must neither commit nor roll back, nor go on after an error that rolls back";
-        Err(RecordError::OutcomeUnknown(Failure::new(FailureKind::CommitUnknown, what, remedy)))
+        Err(RecordError::Storage(Failure::new(FailureKind::Internal, what, remedy)))
     }
 
     /// The connection, for a statement that is a transaction of its own. A file that was restored
@@ -98,6 +119,22 @@ impl Ledger {
         let what = format!("{}; whether it took effect is not known", cause.what());
         let kind = FailureKind::CommitUnknown;
         RecordError::OutcomeUnknown(Failure::new(kind, what, "open the file again and ask with the same key"))
+    }
+}
+
+/// Until it is dropped, also by a panic, every COMMIT becomes a ROLLBACK.
+struct NoCommit<'a>(&'a AtomicBool);
+
+impl<'a> NoCommit<'a> {
+    fn begin(changing: &'a AtomicBool) -> Self {
+        changing.store(true, Ordering::Relaxed);
+        Self(changing)
+    }
+}
+
+impl Drop for NoCommit<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 

@@ -11,6 +11,8 @@
 //! - It covers **this database**, and no call to a payment provider or any other machine.
 //! - A **pending row** is recovered by its owner's lease or compensation policy, never by keysweep.
 //! - A **scope** comes from an authenticated identity, or one caller can replay another's responses.
+//! - Every call **blocks**: async code makes it on a thread for that (`tokio::task::spawn_blocking`).
+//!   `now` is [`crate::clock::now`] unless you have a clock of your own.
 //! - There is **no quota** on the size of a request or a response.
 //! - **Durability** rests on the file system and the disk: connections run with `synchronous = EXTRA`.
 //! - An expired busy timeout is an error of its own. It says nothing of the key, so it is never
@@ -32,7 +34,7 @@ pub use fingerprint::Fingerprint;
 pub use keys::Keys;
 pub use once::{Answer, EmptyName, Request};
 pub use operation::Operations;
-pub use recorded::{Recorded, StateCounts};
+pub use recorded::{Retry, StateCounts};
 pub use response::{Response, ResponseError};
 /// The version whose `Transaction` a change works on.
 pub use rusqlite;

@@ -122,8 +122,8 @@ pub(super) fn once<R: Retained, E: std::error::Error + 'static>(
             }
             Some(_) => Err(OperationError::KeyConflict),
             None => {
-                let response = change(transaction).map_err(OperationError::Refused)?;
-                ledger.check_open(transaction)?;
+                let said = ledger.change(transaction, change)?;
+                let response = said.map_err(OperationError::Refused)?;
                 retained.retain(transaction, request, &response).map_err(failed)?;
                 Ok(Answer::Fresh(response))
             }

@@ -1,9 +1,9 @@
 //! What the key table says of its rows.
 
 use rusqlite::Row;
-use rusqlite::types::Type;
 
-use crate::plan::{State, UnixTime};
+use super::Response;
+use crate::plan::UnixTime;
 
 /// How many keys are in which state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,28 +22,38 @@ impl StateCounts {
     }
 }
 
-/// What is recorded under a key, whether or not it can still be replayed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
-    /// The fingerprint that it was reserved with.
-    pub fingerprint: String,
-    /// Pending, done, or unknown to the contract.
-    pub state: State,
-    /// When its response ends to be replayed.
-    pub expires: UnixTime,
+/// What a request meets whose key was taken already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Retry {
+    /// The same request, done: give this response again.
+    Replay(Response),
+    /// The same request, not finished: it is in progress, or was abandoned, which is for its owner to
+    /// settle. Do not act.
+    InProgress,
+    /// The key belongs to another request: refuse. Neither its response nor its progress is this caller's.
+    AnotherRequest,
+    /// The same request, done, and past its time: the response is no longer replayed, and the key is
+    /// not free before the row is swept. Do not act.
+    Expired,
+    /// Nothing has the key: it was swept a moment ago. Reserve it again.
+    Free,
 }
 
-impl Recorded {
-    /// Of a row of fingerprint, status, expires.
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let state = match row.get_ref(1)?.as_bytes() {
-            Ok(b"pending") => State::Pending,
-            Ok(b"done") => State::Done,
-            _ => State::Unknown,
-        };
-        let expires: f64 = row.get(2)?;
-        let expires = UnixTime::new(expires)
-            .map_err(|error| rusqlite::Error::FromSqlConversionFailure(2, Type::Real, error.into()))?;
-        Ok(Self { fingerprint: row.get(0)?, state, expires })
+impl Retry {
+    /// Of a row of fingerprint, status, response, expires.
+    pub(super) fn read(row: &Row<'_>, fingerprint: &str, now: UnixTime) -> rusqlite::Result<Self> {
+        if row.get_ref(0)?.as_bytes()? != fingerprint.as_bytes() {
+            return Ok(Self::AnotherRequest);
+        }
+        // A state that the contract does not know is nobody's permission to act.
+        if row.get_ref(1)?.as_bytes().ok() != Some(b"done") {
+            return Ok(Self::InProgress);
+        }
+        match row.get::<_, Option<String>>(2)? {
+            Some(response) if row.get::<_, f64>(3)? > now.seconds() => {
+                Ok(Self::Replay(Response::stored(response)))
+            }
+            _ => Ok(Self::Expired),
+        }
     }
 }

@@ -7,7 +7,7 @@ mod refusals;
 use std::path::{Path, PathBuf};
 
 use keysweep::plan::UnixTime;
-use keysweep::record::Keys;
+use keysweep::record::{Keys, Response, Retry};
 
 use crate::support::database::shell;
 use crate::support::{Answer, Database, Journal, PATIENCE, keysweep, now};
@@ -247,4 +247,21 @@ fn the_retention_cycle_shows_that_the_guarantee_has_ended() {
     answers(&path, "retention-cycle --key k", 0, "true\n");
     let row = shell(&path, "SELECT *, response IS NULL FROM keys");
     assert_eq!(row, "k|v2|pending||20.0|1\n");
+}
+
+#[test]
+fn a_retry_is_told_apart_from_another_request_with_the_same_key() {
+    let database = Database::with_keys(Journal::Wal, []);
+    let keys = Keys::open(&database.path(), PATIENCE).unwrap();
+    let receipt: Response = r#"{"receipt":1}"#.parse().unwrap();
+    assert_eq!(keys.retry("k", "v1", at(0.0)).unwrap(), Retry::Free);
+    keys.reserve("k", "v1", at(10.0)).unwrap();
+    assert_eq!(keys.retry("k", "v1", at(99.0)).unwrap(), Retry::InProgress);
+    assert_eq!(keys.retry("k", "v2", at(0.0)).unwrap(), Retry::AnotherRequest);
+    keys.finish("k", "v1", &receipt).unwrap();
+    assert_eq!(keys.retry("k", "v1", at(9.9)).unwrap(), Retry::Replay(receipt));
+    assert_eq!(keys.retry("k", "v2", at(9.9)).unwrap(), Retry::AnotherRequest);
+    assert_eq!(keys.retry("k", "v1", at(10.0)).unwrap(), Retry::Expired);
+    database.shell("UPDATE keys SET status = 'DONE'");
+    assert_eq!(keys.retry("k", "v1", at(0.0)).unwrap(), Retry::InProgress, "no state of the contract");
 }

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::{Database, Journal};
+use crate::support::database::KEY_TABLE;
+use crate::support::{Database, Journal, keysweep};
 
 fn deleted(database: &Database, lines: &str) -> Vec<(String, u64)> {
     let answer = database.sweep(lines, &[]);
@@ -93,4 +94,49 @@ fn a_bad_table_does_not_stop_the_good_one_beside_it() {
         assert_eq!(good, (&json!("drained"), &json!(1)), "{what}: {answer:?}");
         assert_eq!(answer.status, 1, "{what}");
     }
+}
+
+#[test]
+fn a_row_that_one_rule_calls_pending_is_kept_by_every_rule_of_its_table() {
+    let database = Database::with_keys(
+        Journal::Wal,
+        [("a", "pending", 1.0), ("b", "done", 1.0), ("c", "settled", 1.0), ("d", "other", 1.0)],
+    );
+    let rules = "[[database.table]]\ntable = 'keys'\n\
+        [[database.table]]\ntable = 'keys'\nname = 'second'\n\
+        done = { column = 'status', in = ['pending', 'settled'] }\npending = { column = 'status', in = ['x'] }";
+    let swept = database.sweep(rules, &[]);
+    assert_eq!(swept.status, 0, "{swept:?}");
+    assert_eq!(database.ids(), ["a", "d"]);
+}
+
+#[test]
+fn a_table_whose_child_key_points_nowhere_is_held_before_anything_is_tried() {
+    let table = KEY_TABLE.replace("expires REAL NOT NULL", "expires REAL NOT NULL, p REFERENCES nosuch(z)");
+    let database = Database::new(
+        Journal::Wal,
+        &format!("{table} INSERT INTO keys VALUES ('a', 'v', 'done', '', 1, NULL);"),
+    );
+    for args in [&["--dry-run"][..], &[]] {
+        let line = &database.sweep("", args).json_lines()[0];
+        assert_eq!((&line["stop"], &line["held"]), (&"held".into(), &"schema".into()), "{line}");
+        assert!(line["error"].as_str().unwrap().contains("no row of it can be deleted"), "{line}");
+    }
+}
+
+/// Ill-formed UTF-16 comes back as another text, behind which the same rows come again.
+#[test]
+fn a_database_that_keeps_its_text_as_utf16_is_held_and_walked_for_ever_by_nobody() {
+    let database = Database::new(
+        Journal::Delete,
+        &format!(
+            "PRAGMA encoding = 'UTF-16le'; {KEY_TABLE}
+             WITH RECURSIVE n(i) AS (SELECT 10000 UNION ALL SELECT i + 1 FROM n WHERE i < 12600)
+             INSERT INTO keys SELECT CAST(x'ffdf' || CAST('' || i AS BLOB) AS TEXT), '', 'done', '', 1 FROM n;"
+        ),
+    );
+    let line = &database.sweep("", &[]).json_lines()[0];
+    assert_eq!((&line["stop"], &line["held"]), (&"held".into(), &"schema".into()), "{line}");
+    let purge = keysweep(["keys", "purge", "--db", database.path().to_str().unwrap()]);
+    assert_eq!(purge.status, 2, "{purge:?}");
 }

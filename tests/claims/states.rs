@@ -68,7 +68,8 @@ fn each_row_is_counted_under_its_state_and_the_states_add_up_to_the_table() {
         let database = Database::new(journal, &undone(""));
         let counts = census_at(&database, &key_table(), NOW);
         assert_eq!((counts.pending, counts.done, counts.unknown), (3, 1, 7), "{journal:?}");
-        assert_eq!((counts.expired, counts.unreadable), (1, 0));
+        // The one done row has no key, and a backlog that no sweep can work off would never end.
+        assert_eq!((counts.expired, counts.unreadable), (0, 0));
         assert_eq!(database.shell("SELECT count(*) FROM keys"), "11\n");
     }
 }
@@ -83,7 +84,7 @@ fn the_gauges_show_what_survived_under_the_right_state() {
         let sample = format!(r#"keysweep_rows{{database="app",state="{state}",table="keys"}}"#);
         daemon.wait_for_metric(&sample, rows);
     }
-    daemon.wait_for_metric(r#"keysweep_expired_rows{database="app",table="keys"}"#, 1.0);
+    daemon.wait_for_metric(r#"keysweep_expired_rows{database="app",table="keys"}"#, 0.0);
     assert_eq!(database.shell("SELECT count(*) FROM keys"), "11\n");
 }
 
@@ -96,7 +97,7 @@ fn a_state_that_is_an_integer_is_no_text_and_no_real() {
     );
     let mut rule = key_table();
     rule.done = Done::Test(column_is("status", 1));
-    rule.pending = Some(column_is("status", 0));
+    rule.pending = vec![column_is("status", 0)];
     assert_eq!(sweep_at(&database, &rule, NOW).deleted, 1);
     assert_eq!(database.ids(), ["0", "blob", "real", "text"]);
     let counts = census_at(&database, &rule, NOW);
@@ -116,7 +117,7 @@ fn a_row_that_matches_both_rules_is_pending() {
              INSERT INTO keys VALUES ('both', 'done', 1, 1), ('done', 'done', 0, 1), ('null', 'done', NULL, 1);",
         );
         let mut rule = key_table();
-        rule.pending = Some(column_is("locked", 1));
+        rule.pending = vec![column_is("locked", 1)];
         let counts = census_at(&database, &rule, NOW);
         assert_eq!((counts.pending, counts.done, counts.expired), (1, 2, 2), "{journal:?}");
         assert_eq!(sweep_at(&database, &rule, NOW).deleted, 2);

@@ -12,8 +12,8 @@ use axum::Router;
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use keysweep::plan::{State, UnixTime};
-use keysweep::record::{Fingerprint, Keys, KeysError, Response};
+use keysweep::clock::now;
+use keysweep::record::{Fingerprint, Keys, KeysError, Response, Retry};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -67,17 +67,14 @@ impl Shop {
         if self.keys.reserve(key, fingerprint.as_str(), expires)? {
             return self.act(key, &fingerprint, item);
         }
-        let Some(recorded) = self.keys.look(key)? else {
-            return Ok((StatusCode::CONFLICT, "swept this moment: ask again".into()));
-        };
-        if recorded.fingerprint != fingerprint.as_str() {
-            return Ok((StatusCode::UNPROCESSABLE_ENTITY, "this key was used for another order".into()));
-        }
-        match (recorded.state, self.keys.fetch(key, now)?) {
-            (_, Some(response)) => Ok((StatusCode::OK, response.to_string())),
-            (State::Pending, None) => Ok((StatusCode::CONFLICT, "in progress".into())),
-            (_, None) => Ok((StatusCode::CONFLICT, "expired: ask again once it is swept".into())),
-        }
+        Ok(match self.keys.retry(key, fingerprint.as_str(), now)? {
+            Retry::Replay(response) => (StatusCode::OK, response.to_string()),
+            Retry::InProgress => (StatusCode::CONFLICT, "in progress".into()),
+            Retry::AnotherRequest => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "this key was used for another order".into())
+            }
+            Retry::Expired | Retry::Free => (StatusCode::CONFLICT, "expired: ask again in a moment".into()),
+        })
     }
 
     fn act(&self, key: &str, fingerprint: &Fingerprint, item: &str) -> Result<Reply, KeysError> {
@@ -89,8 +86,4 @@ impl Shop {
         self.keys.finish(key, fingerprint.as_str(), &response)?;
         Ok((StatusCode::CREATED, response.to_string()))
     }
-}
-
-fn now() -> UnixTime {
-    keysweep::clock::now()
 }

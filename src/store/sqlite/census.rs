@@ -151,7 +151,7 @@ const FIXED: usize = 4;
 
 fn flags(rule: &Rule, now: UnixTime) -> Vec<Predicate> {
     let nothing = Predicate::Any(Vec::new());
-    let expired = rule.cutoff(now).map_or(nothing, |cutoff| rule.is_expired(cutoff));
+    let expired = rule.cutoff(now).map_or(nothing, |cutoff| rule.is_deletable(cutoff));
     let mut flags = vec![rule.is_pending(), rule.is_done(), expired, rule.is_unreadable()];
     flags.extend(ABANDONED_CLASSES.iter().filter_map(|(_, age)| rule.is_abandoned(now, *age)));
     flags

@@ -54,6 +54,8 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
         // A view may be broken, and a module the application's own: asking for their columns would fail.
         columns: if is_table { columns(connection, table)? } else { Vec::new() },
         unique: if is_table { unique_keys(connection, table)? } else { Vec::new() },
+        undeletable: if is_table { undeletable(connection, table)? } else { None },
+        is_utf8: is_utf8(connection)?,
         in_key_order: !is_table || in_key_order(connection, rule)?,
         referenced_by: if is_table { referencing_tables(connection, table)? } else { Vec::new() },
         delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
@@ -115,6 +117,17 @@ fn referencing_tables(connection: &Connection, table: &str) -> rusqlite::Result<
     let sql = "SELECT DISTINCT child.name FROM main.sqlite_schema AS child, pragma_foreign_key_list(child.name) AS key \
                WHERE child.type = 'table' AND key.\"table\" = ?1 COLLATE NOCASE ORDER BY child.name";
     names(connection, sql, table)
+}
+
+fn is_utf8(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("PRAGMA encoding", [], |row| Ok(row.get_ref(0)?.as_bytes()? == b"UTF-8"))
+}
+
+/// What the engine says against any DELETE, unless a trigger is the cause, which is a finding of its own.
+fn undeletable(connection: &Connection, table: &str) -> rusqlite::Result<Option<String>> {
+    let error = connection.prepare(&format!("DELETE FROM main.{}", quoted(table))).err();
+    let by_trigger = error.is_some() && !delete_triggers(connection, table)?.is_empty();
+    Ok(error.filter(|_| !by_trigger).map(|error| error.to_string()))
 }
 
 /// The engine says whether a DELETE would run a program beside it; only then are the triggers named.

@@ -99,7 +99,7 @@ fn a_row_that_both_rules_name_is_pending() {
         values: values.iter().map(|value| Literal::Text((*value).into())).collect(),
     };
     rule.done = Done::Test(status(&["done", "settled"]));
-    rule.pending = Some(status(&["pending", "done"]));
+    rule.pending = vec![status(&["pending", "done"])];
     let mut work = Work::nominate(&database, rule);
     assert_eq!(work.nominated, keys(["b"]));
     let batch = work.delete(&keys(["a", "b"])).unwrap();

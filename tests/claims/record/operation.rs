@@ -103,15 +103,40 @@ fn a_change_that_panics_is_rolled_back_and_the_next_call_works() {
     assert_eq!(shop.order("k", "book"), Ok(Answer::Fresh(exact())));
 }
 
-#[test]
-fn a_change_that_commits_by_itself_is_an_unknown_outcome_and_never_a_success() {
-    let shop = Shop::new();
+/// Whatever the change does with its transaction, nothing of it stays and no response is recorded.
+fn undoes(shop: &Shop, sql: &str, goes_on: bool) {
     let answer = shop.operations.once(&request("k", "book"), |transaction| {
         let response = insert(transaction, "book")?;
-        transaction.execute_batch("COMMIT")?;
+        let ended = transaction.execute_batch(sql);
+        if goes_on {
+            let _ = transaction.execute("INSERT INTO orders VALUES ('afterwards')", []);
+        } else {
+            ended?;
+        }
         Ok::<_, rusqlite::Error>(response)
     });
-    assert!(matches!(answer, Err(OperationError::Record(RecordError::OutcomeUnknown(_)))), "{answer:?}");
+    assert!(matches!(answer, Err(OperationError::Record(RecordError::Storage(_)))), "{sql}: {answer:?}");
+    assert_eq!(shop.orders(), "0", "{sql}");
+    assert_eq!(shop.order("k", "book"), Ok(Answer::Fresh(exact())), "{sql}: the retry");
+}
+
+#[test]
+fn a_change_that_commits_by_itself_changes_nothing() {
+    for goes_on in [false, true] {
+        for sql in ["COMMIT", "COMMIT; BEGIN", "COMMIT; BEGIN IMMEDIATE"] {
+            undoes(&Shop::new(), sql, goes_on);
+        }
+    }
+}
+
+/// A full disk does this, and so does any conflict clause that says ROLLBACK.
+#[test]
+fn a_change_that_was_rolled_back_beneath_it_records_no_response() {
+    for sql in ["ROLLBACK", "ROLLBACK; BEGIN", "INSERT OR ROLLBACK INTO once VALUES (1)"] {
+        let shop = Shop::new();
+        shell(&shop.path, "CREATE TABLE once(x UNIQUE); INSERT INTO once VALUES (1);");
+        undoes(&shop, sql, true);
+    }
 }
 
 #[test]
@@ -157,24 +182,4 @@ fn a_change_that_begins_another_on_the_same_value_is_an_error_and_no_deadlock() 
     });
     assert_eq!(nested, Ok(Answer::Fresh(exact())));
     assert_eq!(shop.orders(), "1");
-}
-
-/// After an error that rolls back, a change that goes on would leave its response without its effect.
-#[test]
-fn a_change_that_was_rolled_back_beneath_it_records_no_response() {
-    for sql in ["ROLLBACK", "INSERT OR ROLLBACK INTO once VALUES (1)"] {
-        let shop = Shop::new();
-        shell(&shop.path, "CREATE TABLE once(x UNIQUE); INSERT INTO once VALUES (1);");
-        let answer = shop.operations.once(&request("k", "book"), |transaction| {
-            let response = insert(transaction, "book")?;
-            let _ = transaction.execute_batch(sql);
-            Ok::<_, rusqlite::Error>(response)
-        });
-        assert!(
-            matches!(answer, Err(OperationError::Record(RecordError::OutcomeUnknown(_)))),
-            "{sql}: {answer:?}"
-        );
-        assert_eq!(shop.orders(), "0", "{sql}");
-        assert_eq!(shop.order("k", "book"), Ok(Answer::Fresh(exact())), "{sql}: the retry");
-    }
 }
