@@ -155,14 +155,16 @@ impl Keys {
     /// As [`RecordError`] says.
     pub fn purge(&self, now: UnixTime, limit: Limit) -> Result<Vec<Key>, KeysError> {
         let connection = self.ledger.connection()?;
+        let mut taken = Vec::new();
         loop {
             // Outside the write lock, because the search may walk the whole table; the batch selects again.
             let keys = self.candidates(&connection, now, limit)?;
             let batch = self.delete(&connection, now, limit, &keys)?;
-            if keys.is_empty() || !batch.deleted.is_empty() || !batch.skipped.is_empty() {
+            // When another purge took every one of them first, the next candidates are others.
+            if !batch.deleted.is_empty() || keys == taken {
                 return Ok(batch.deleted);
             }
-            // Another purge took every one of them first.
+            taken = keys;
         }
     }
 
