@@ -75,14 +75,13 @@ impl Ledger {
         transaction: &Transaction<'_>,
         change: impl FnOnce(&Transaction<'_>) -> T,
     ) -> Result<T, RecordError> {
-        const MARK: &str = "keysweep_change";
-        let failed = |error: rusqlite::Error| self.failed("begin a change", &error);
-        transaction.execute_batch(&format!("SAVEPOINT {MARK}")).map_err(failed)?;
+        let run = |sql| transaction.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        run("SAVEPOINT keysweep_change").map_err(|error| self.failed("begin a change", &error))?;
         let said = {
             let _no_commit = NoCommit::begin(&self.changing);
             change(transaction)
         };
-        if transaction.execute_batch(&format!("RELEASE {MARK}")).is_ok() {
+        if run("RELEASE keysweep_change").is_ok() {
             return Ok(said);
         }
         let what =
