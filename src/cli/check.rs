@@ -126,10 +126,10 @@ fn configured(database: &Database) -> String {
     };
     let off = if database.enabled { "" } else { "; deleting is off (enabled = false)" };
     format!(
-        "{}: swept {when}, batches of up to {} rows, locked at most {} of the time{off}",
+        "{}: swept {when}, batches of up to {} rows, locked at most {:.1} % of the time{off}",
         database.path.display(),
         database.batch,
-        database.share.get()
+        database.share.get() * 100.0
     )
 }
 

@@ -34,9 +34,13 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Exit status: 0 yes, done. 1 no: `false`, nothing to replay, `check` found faults, a sweep was held or
-cut short by a signal. 2 the call or the config is wrong. 3 it could not be done, the answer is not
-known: busy, I/O, a failed sweep, no daemon.
+Exit status:
+  0  yes, done; an empty list is an answer
+  1  no: `false`, nothing to replay, a key conflict, `check` found faults, a sweep was held or cut
+     short by a signal
+  2  the call or the config is wrong
+  3  it could not be done, or the answer is not known: busy, I/O, overflow, a failed sweep,
+     no daemon
 
 Answers go to standard output, logs to standard error.";
 

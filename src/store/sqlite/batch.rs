@@ -39,7 +39,7 @@ enum Outcome {
     Spared,
 }
 
-/// One transaction. It is for the connection to wait for locks by itself, or not to.
+/// One transaction. A lock is waited for as the connection is set: the sweep's not at all.
 pub(crate) fn attempt(connection: &Connection, order: &Order<'_>, keys: &[Key]) -> Result<Attempt, Failure> {
     check_identity(order.file)?;
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
