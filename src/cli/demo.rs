@@ -77,7 +77,7 @@ fn explain(printer: &Printer, path: &Path, url: &str) -> Result<(), Exit> {
          it reserves a key, finishes it with a response that expires after 5 s, and abandons one in fifty.\n\
          keysweep looks every 2 s and deletes what is done and expired. It never deletes a pending row.\n\
          \n  status page   {url}/\n  metrics       {url}/metrics\n  as a table    keysweep status --url {url}\n  \
-         the file      sqlite3 {path} 'SELECT status, count(*) FROM keys GROUP BY status'\n"
+         the file      sqlite3 -cmd '.timeout 5000' {path} 'SELECT status, count(*) FROM keys GROUP BY status'\n"
     ))?;
     Ok(())
 }
