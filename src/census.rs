@@ -1,6 +1,8 @@
 //! The counts by state, apart from the sweep: on their own interval, on their own read-only connection.
 
-use crate::plan::{DatabaseName, Event, Failure, FailureKind, Rule, UnixTime, schema_failure};
+use crate::plan::{
+    Counts, DatabaseName, Event, Failure, FailureKind, Rule, TableFacts, UnixTime, schema_failure,
+};
 use crate::store::Store;
 
 /// Count every table of a database once and tell of each. Gives the failure, when it failed as a whole.
@@ -14,17 +16,20 @@ pub async fn census<S: Store>(
     let mut failures = Vec::new();
     match store.inspect(rules).await {
         Ok(facts) => {
-            for (rule, facts) in rules.iter().zip(&facts) {
-                let counts = match schema_failure(rule, facts) {
-                    Some(failure) => Err(failure),
-                    None => store.count(rule, now).await,
-                };
-                failures.extend(counts.as_ref().err().cloned());
-                if failures.last().is_some_and(|failure| failure.kind() == FailureKind::Interrupted) {
-                    break;
+            for group in by_table(rules.iter().zip(&facts)) {
+                let counts = count(&group, now, store).await;
+                if counts.as_ref().is_err_and(|failure| failure.kind() == FailureKind::Interrupted) {
+                    return counts.err();
                 }
-                let table = rule.label.clone();
-                tell(&Event::Counted { database: database.clone(), table, counts });
+                let each = match counts {
+                    Ok(counts) => counts.into_iter().map(Ok).collect(),
+                    Err(failure) => vec![Err(failure); group.len()],
+                };
+                for ((rule, _), counts) in group.iter().zip(each) {
+                    failures.extend(counts.as_ref().err().cloned());
+                    let (database, table) = (database.clone(), rule.label.clone());
+                    tell(&Event::Counted { database, table, counts });
+                }
             }
         }
         Err(failure) => failures = vec![failure; rules.len()],
@@ -41,4 +46,28 @@ pub async fn census<S: Store>(
     let failed = space.as_ref().err().cloned();
     tell(&Event::CensusTaken { database: database.clone(), at: now, space });
     failed
+}
+
+type Looked<'a> = (&'a Rule, &'a TableFacts);
+
+/// The rules of each table together, because one pass counts them all.
+fn by_table<'a>(rules: impl Iterator<Item = Looked<'a>>) -> Vec<Vec<Looked<'a>>> {
+    let mut groups: Vec<Vec<Looked<'_>>> = Vec::new();
+    for (rule, facts) in rules {
+        let same = groups.iter_mut().find(|group| group.iter().any(|(other, _)| other.table == rule.table));
+        match same {
+            Some(group) => group.push((rule, facts)),
+            None => groups.push(vec![(rule, facts)]),
+        }
+    }
+    groups
+}
+
+/// The counts of each rule of one table, in their order.
+async fn count<S: Store>(group: &[Looked<'_>], now: UnixTime, store: &mut S) -> Result<Vec<Counts>, Failure> {
+    if let Some(failure) = group.iter().find_map(|(rule, facts)| schema_failure(rule, facts)) {
+        return Err(failure);
+    }
+    let rules: Vec<Rule> = group.iter().map(|(rule, _)| (*rule).clone()).collect();
+    store.count(&rules, now).await
 }

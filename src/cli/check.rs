@@ -6,11 +6,12 @@ use tokio_util::sync::CancellationToken;
 use super::print::{Printer, length};
 use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
+use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Settings};
 use crate::plan::{
-    Counts, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, UnixTime, schema_failure,
-    table_findings,
+    Counts, Event, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, TableLabel, Unfinished,
+    UnixTime, schema_failure, table_findings,
 };
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -113,10 +114,28 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
     if let Err(failure) = reader.inspect(&database.rules).await {
         lines.push(Line::failure(None, &failure));
     }
+    let counts = count(database, now, &mut reader).await;
     for (rule, facts) in database.rules.iter().zip(&facts) {
-        lines.extend(look_at_table(rule, facts, now, &mut reader).await);
+        let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
+        lines.extend(look_at_table(rule, facts, now, counts));
     }
     lines
+}
+
+/// The counts of every table that can be counted.
+async fn count(
+    database: &Database,
+    now: UnixTime,
+    reader: &mut Sqlite,
+) -> Vec<(TableLabel, Result<Counts, Failure>)> {
+    let counted = std::sync::Mutex::new(Vec::new());
+    let tell = |event: &Event| {
+        if let (Event::Counted { table, counts, .. }, Ok(mut counted)) = (event, counted.lock()) {
+            counted.push((table.clone(), counts.clone()));
+        }
+    };
+    census(&database.name, now, reader, &database.rules, &tell).await;
+    counted.into_inner().unwrap_or_default()
 }
 
 fn configured(database: &Database) -> String {
@@ -133,7 +152,12 @@ fn configured(database: &Database) -> String {
     )
 }
 
-async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &mut Sqlite) -> Vec<Line> {
+fn look_at_table(
+    rule: &Rule,
+    facts: &TableFacts,
+    now: UnixTime,
+    counts: Option<&Result<Counts, Failure>>,
+) -> Vec<Line> {
     let mut lines = vec![Line::fine(Some(rule), retained(rule, now))];
     for finding in table_findings(rule, facts) {
         let verdict = match finding.severity {
@@ -144,9 +168,10 @@ async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &
         lines.push(Line { table: Some(rule.label.to_string()), verdict, what, remedy });
     }
     if schema_failure(rule, facts).is_none() {
-        match reader.count(rule, now).await {
-            Ok(counts) => lines.extend(counted(rule, &counts)),
-            Err(failure) => lines.push(Line::failure(Some(rule), &failure)),
+        match counts {
+            Some(Ok(counts)) => lines.extend(counted(rule, counts)),
+            Some(Err(failure)) => lines.push(Line::failure(Some(rule), failure)),
+            None => {}
         }
     }
     lines
@@ -165,14 +190,20 @@ fn retained(rule: &Rule, now: UnixTime) -> String {
 }
 
 fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
-    let Counts { pending, done, unknown, expired, unreadable, .. } = counts;
-    let what = format!("{pending} pending, {done} done ({expired} expired), {unknown} unknown");
+    let Counts { unfinished, done, expired, unreadable, .. } = counts;
+    let what = match unfinished {
+        Some(Unfinished { pending, unknown }) => {
+            format!("{pending} pending, {done} done ({expired} expired), {unknown} unknown")
+        }
+        None => format!("{done} done ({expired} expired)"),
+    };
+    let unknown = unfinished.map_or(0, |rows| rows.unknown);
     let mut lines = vec![Line::fine(Some(rule), what)];
     let mut advise = |what: String, remedy: &str| {
         let table = Some(rule.label.to_string());
         lines.push(Line { table, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) });
     };
-    if *unknown > 0 {
+    if unknown > 0 {
         advise(
             format!("{unknown} rows are in a state that neither `done` nor `pending` names"),
             "they are never deleted; if they are finished, add their value to `done`",

@@ -117,7 +117,7 @@ fn line(application: &Application, status: &Status) -> String {
         "application: {} reserved, {} finished | table: {} pending, {} done | keysweep: {} deleted, {} abandoned rows seen",
         application.reserved(),
         application.finished(),
-        shown(census.map(|census| census.pending)),
+        shown(census.and_then(|census| census.pending)),
         shown(census.map(|census| census.done)),
         shown(table.map(|table| table.deleted_total)),
         shown(census.and_then(|census| census.abandoned.as_ref()?.older_than.get("0s").copied())),

@@ -124,7 +124,7 @@ fn print(status: &Status, printer: &Printer) -> Result<(), Exit> {
 
 fn row(name: &str, database: &DatabaseStatus, label: &str, table: &TableStatus) -> Vec<String> {
     let census = table.census.as_ref();
-    let count = |count: fn(&crate::observe::CensusStatus) -> u64| or_dash(census.map(count));
+    let count = |count: fn(&crate::observe::CensusStatus) -> Option<u64>| or_dash(census.and_then(count));
     let abandoned = census.and_then(|census| census.abandoned.as_ref()?.older_than.get("0s").copied());
     let sweep = table.last_sweep.as_ref();
     let stop =
@@ -134,9 +134,9 @@ fn row(name: &str, database: &DatabaseStatus, label: &str, table: &TableStatus) 
         label.into(),
         or_dash(database.up.map(|up| if up { "yes" } else { "no" })),
         count(|census| census.pending),
-        count(|census| census.done),
+        count(|census| Some(census.done)),
         count(|census| census.unknown),
-        count(|census| census.expired),
+        count(|census| Some(census.expired)),
         or_dash(abandoned),
         table.deleted_total.to_string(),
         instant(sweep.map(|sweep| sweep.at)),

@@ -28,7 +28,7 @@ fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Optio
     seen.check(section, name.as_ref(), path.as_ref());
     let options = Options::read(section).or(defaults);
     let enabled = options.enabled.unwrap_or(true);
-    let rules = table::rules(section, options.retention, enabled);
+    let rules = table::rules(section, table::Inherited { retention: options.retention, enabled });
     Some(Database {
         name: name?,
         path: path?,

@@ -119,9 +119,17 @@ pub(super) fn column(value: &Value) -> Result<Identifier, String> {
     name(value, Identifier::new)
 }
 
-pub(super) fn table(value: &Value) -> Result<Identifier, String> {
+/// A table's name, or a list of them.
+pub(super) fn tables(value: &Value) -> Result<Vec<Identifier>, String> {
     match &value.kind {
-        ValueKind::Array(_) => Err(format!("a list of tables {}: one name", known::LATER_WORDS)),
+        ValueKind::Array(tables) if tables.is_empty() => Err("expected at least one table".into()),
+        ValueKind::Array(tables) => tables.iter().map(table).collect(),
+        _ => table(value).map(|table| vec![table]),
+    }
+}
+
+fn table(value: &Value) -> Result<Identifier, String> {
+    match &value.kind {
         ValueKind::String(text) if text.contains('*') => {
             Err(format!("a pattern of tables {}: one name", known::LATER_WORDS))
         }
@@ -139,12 +147,22 @@ pub(super) fn key(value: &Value) -> Result<KeyColumns, String> {
 }
 
 pub(super) fn unit(value: &Value) -> Result<Unit, String> {
-    let expected = format!("one of the units {}", Unit::names().collect::<Vec<_>>().join(", "));
+    let expected = format!("one of the units {}", Unit::all().map(Unit::name).collect::<Vec<_>>().join(", "));
     let name = text(value, &expected)?;
     if known::LATER_UNITS.contains(&name) {
         return Err(format!("`{name}` {}; expected {expected}", known::LATER_WORDS));
     }
     Unit::from_name(name).ok_or_else(|| mismatch(&expected, value))
+}
+
+/// Whether a column is tested for being NULL, or for not being it.
+pub(super) fn nullness(value: &Value) -> Result<bool, String> {
+    const EXPECTED: &str = "\"null\" or \"not null\"";
+    match text(value, EXPECTED)? {
+        "null" => Ok(true),
+        "not null" => Ok(false),
+        _ => Err(mismatch(EXPECTED, value)),
+    }
 }
 
 /// A value of a state column.

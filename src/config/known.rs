@@ -19,14 +19,14 @@ pub(super) const DATABASE: &[&str] = &[
     "table",
 ];
 pub(super) const TABLE: &[&str] =
-    &["table", "name", "key", "done", "pending", "expires", "since", "retention", "abandoned"];
-pub(super) const STATE: &[&str] = &["column", "in"];
-pub(super) const CLOCK: &[&str] = &["column", "unit"];
-pub(super) const ABANDONED: &[&str] = &["column", "unit", "after"];
+    &["table", "name", "key", "done", "pending", "keep", "expires", "since", "retention", "abandoned"];
+pub(super) const STATE: &[&str] = &["column", "in", "is"];
+pub(super) const CLOCK: &[&str] = &["column", "unit", "never"];
+pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 18] = [
+const LATER: [&str; 15] = [
     "state_dir",
     "tls",
     "users",
@@ -39,16 +39,13 @@ const LATER: [&str; 18] = [
     "glob",
     "url",
     "url_file",
-    "keep",
     "promise",
     "references",
-    "is",
-    "never",
     "zone",
 ];
 
 /// Units that a later version reads.
-pub(super) const LATER_UNITS: [&str; 5] = ["iso8601", "julian", "dotnet_ticks", "timestamp", "timestamptz"];
+pub(super) const LATER_UNITS: [&str; 2] = ["timestamp", "timestamptz"];
 
 pub(super) fn is_later(key: &str) -> bool {
     LATER.contains(&key)

@@ -4,6 +4,7 @@
 //! a strict reader of our own makes valid types of the result. It coerces nothing and gathers every
 //! problem before it gives up.
 
+mod clock;
 mod database;
 mod decode;
 mod document;
@@ -14,6 +15,7 @@ mod problem;
 mod reader;
 mod schedule;
 mod settings;
+mod state;
 mod table;
 #[cfg(test)]
 mod tests;

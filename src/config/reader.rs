@@ -139,6 +139,15 @@ impl<'a> Section<'a> {
         values.into_iter().collect()
     }
 
+    /// A list of values, empty where the key is absent. Nothing where one of them is wrong.
+    pub(super) fn read_list<T>(
+        &self,
+        key: &str,
+        decode: impl Fn(&Value) -> Result<T, String>,
+    ) -> Option<Vec<T>> {
+        if self.has(key) { self.require_list(key, decode) } else { Some(Vec::new()) }
+    }
+
     fn decode<T>(&self, node: &Node<'_>, decode: impl Fn(&Value) -> Result<T, String>) -> Option<T> {
         decode(node.value).map_err(|message| self.reader.refuse(node, message)).ok()
     }
@@ -146,6 +155,21 @@ impl<'a> Section<'a> {
     /// A table in this one.
     pub(super) fn section(&self, key: &str, known: &[&str]) -> Option<Self> {
         Self::open(self.reader, self.get(key)?, known)
+    }
+
+    /// A table in this one, or a list of at least one. Nothing where one of them is none.
+    pub(super) fn one_or_more(&self, key: &str, known: &[&str]) -> Option<Vec<Self>> {
+        let node = self.get(key)?;
+        let Some(elements) = node.elements() else {
+            return Self::open(self.reader, node, known).map(|section| vec![section]);
+        };
+        if elements.is_empty() {
+            self.reader.refuse(&node, "expected at least one test");
+            return None;
+        }
+        let sections: Vec<Option<Self>> =
+            elements.into_iter().map(|node| Self::open(self.reader, node, known)).collect();
+        sections.into_iter().collect()
     }
 
     /// The tables of a key, written under this header: at least one where the key is there.

@@ -4,73 +4,183 @@ use std::time::Duration;
 
 use config::{Value, ValueKind};
 
-use super::reader::Section;
-use super::{decode, known};
-use crate::plan::{Abandoned, Clock, Done, Identifier, Rule, StateTest, TableLabel, Unit};
+use super::reader::{Node, Section};
+use super::state::{Placed, plain, refuse_shared};
+use super::{clock, decode, known, state};
+use crate::plan::{Clock, Done, Identifier, Rule, StateTest, TableLabel, side_by_side};
 
-/// SQLite refuses an expression that is too deep; no state column has so many values.
-const MOST_VALUES: usize = 100;
-
-/// The rules of a database, whose tables inherit this retention. Where nothing is deleted, a table
-/// may go without a clock column.
-pub(super) fn rules(database: &Section<'_>, inherited: Option<Duration>, enabled: bool) -> Vec<Rule> {
-    if !database.has("table") {
-        return vec![Rule::key_table(inherited.unwrap_or_default())];
-    }
-    let sections = database.sections("table", "[[database.table]]", known::TABLE);
-    let mut seen = Vec::new();
-    let mut rules: Vec<Rule> =
-        sections.iter().filter_map(|section| rule(section, inherited, enabled, &mut seen)).collect();
-    share_pending(&mut rules);
-    rules
+/// What the tables of a database inherit from it.
+#[derive(Clone, Copy)]
+pub(super) struct Inherited {
+    pub(super) retention: Option<Duration>,
+    /// Where nothing is deleted, a table may go without a clock column.
+    pub(super) enabled: bool,
 }
 
-/// A row that one rule of a table calls pending is pending under its other rules too.
-fn share_pending(rules: &mut [Rule]) {
-    let own: Vec<(Identifier, Vec<StateTest>)> =
-        rules.iter().map(|rule| (rule.table.clone(), rule.pending.clone())).collect();
-    for rule in rules {
-        for (_, pending) in
-            own.iter().filter(|(table, _)| table.as_str().eq_ignore_ascii_case(rule.table.as_str()))
-        {
-            let new = pending.iter().filter(|test| !rule.pending.contains(test)).cloned();
-            let new: Vec<StateTest> = new.collect();
-            rule.pending.extend(new);
+/// The rules of a database.
+pub(super) fn rules(database: &Section<'_>, inherited: Inherited) -> Vec<Rule> {
+    if !database.has("table") {
+        return vec![Rule::key_table(inherited.retention.unwrap_or_default())];
+    }
+    let sections = database.sections("table", "[[database.table]]", known::TABLE);
+    let mut read = Read::default();
+    for section in &sections {
+        let pending_elsewhere =
+            sections.iter().any(|other| other.has("pending") && share_a_table(section, other));
+        read.block(section, inherited, pending_elsewhere);
+    }
+    side_by_side(read.rules)
+}
+
+/// The rules that were read so far.
+#[derive(Default)]
+struct Read {
+    rules: Vec<Rule>,
+    labels: Vec<TableLabel>,
+}
+
+impl Read {
+    /// One block is a rule for each table that it names.
+    fn block(&mut self, section: &Section<'_>, inherited: Inherited, pending_elsewhere: bool) {
+        let standard = Rule::key_table(Duration::ZERO);
+        let tables = read_or(section, "table", decode::tables, &vec![standard.table.clone()]);
+        let labels: Vec<TableLabel> =
+            tables.iter().flatten().filter_map(|table| self.label(section, table, tables.as_ref())).collect();
+        let rule = rule(section, standard, inherited, pending_elsewhere);
+        let (Some(tables), Some((rule, done))) = (tables, rule) else { return };
+        self.refuse_taken(&tables, &done);
+        let named = tables.into_iter().zip(labels);
+        self.rules.extend(named.map(|(table, label)| Rule { table, label, ..rule.clone() }));
+    }
+
+    /// The table's own name, the block's, or both where the block names several tables.
+    fn label(
+        &mut self,
+        section: &Section<'_>,
+        table: &Identifier,
+        tables: Option<&Vec<Identifier>>,
+    ) -> Option<TableLabel> {
+        let label = match (section.has("name"), tables.is_some_and(|tables| tables.len() > 1)) {
+            (false, _) => TableLabel::new(table.as_str()).ok()?,
+            (true, false) => section.read("name", decode::label)?,
+            (true, true) => {
+                TableLabel::new(&format!("{}/{table}", section.read("name", decode::label)?)).ok()?
+            }
+        };
+        if self.labels.contains(&label) {
+            section.refuse("name", format!("another rule has the name `{label}`: set a `name` of its own"));
+        }
+        self.labels.push(label.clone());
+        Some(label)
+    }
+
+    /// A value that two rules of a table call done would be deleted by the shorter of the two.
+    fn refuse_taken(&self, tables: &[Identifier], done: &[Placed<'_>]) {
+        let same = |rule: &&Rule| tables.iter().any(|table| same_name(table.as_str(), rule.table.as_str()));
+        for rule in self.rules.iter().filter(same) {
+            let why = format!("rule `{}` of the same table calls this done as well", rule.label);
+            let values: Vec<StateTest> =
+                rule.done.tests().iter().filter(|test| !test.is_of_null()).cloned().collect();
+            refuse_shared(done, &values, &why);
         }
     }
 }
 
-fn rule(
-    section: &Section<'_>,
-    inherited: Option<Duration>,
-    enabled: bool,
-    seen: &mut Vec<TableLabel>,
-) -> Option<Rule> {
-    let standard = Rule::key_table(Duration::ZERO);
-    let table = read_or(section, "table", decode::table, &standard.table);
-    let label = label(section, table.as_ref(), seen);
-    let key = read_or(section, "key", decode::key, &standard.key);
-    let done = done(section, &standard.done);
-    let every_row = done == Some(Done::EveryRow);
-    let pending = pending(section, if every_row { Vec::new() } else { standard.pending });
-    if let (Some(Done::Test(done)), Some([pending])) = (&done, pending.as_deref()) {
-        refuse_overlap(section, done, pending);
+/// SQLite takes `Keys` and `keys` for one table.
+fn same_name(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+fn share_a_table(one: &Section<'_>, other: &Section<'_>) -> bool {
+    let (one, other) = (table_texts(one), table_texts(other));
+    one.iter().any(|table| other.iter().any(|other| same_name(table, other)))
+}
+
+fn table_texts(section: &Section<'_>) -> Vec<String> {
+    let Some(Node { value, .. }) = section.get("table") else { return vec!["keys".into()] };
+    match &value.kind {
+        ValueKind::Array(tables) => tables.iter().map(|table| table.kind.to_string()).collect(),
+        kind => vec![kind.to_string()],
     }
-    let clock = if every_row && !section.has("expires") && !section.has("since") {
-        no_clock(section, enabled)
+}
+
+/// The block's rule, for any of its tables, and the tests of `done`.
+fn rule<'a>(
+    section: &Section<'a>,
+    standard: Rule,
+    inherited: Inherited,
+    pending_elsewhere: bool,
+) -> Option<(Rule, Vec<Placed<'a>>)> {
+    let key = read_or(section, "key", decode::key, &standard.key);
+    let done =
+        if section.has("done") { state::done(section) } else { Some((standard.done.clone(), Vec::new())) };
+    let pending = pending(section, done.as_ref().map(|(done, _)| done), standard.pending, pending_elsewhere);
+    if let (Some((done, placed)), Some(pending)) = (&done, &pending) {
+        let why = "this is in both `done` and `pending`: a row is one or the other";
+        refuse_shared(&pending.placed, done.tests(), why);
+        if pending.placed.is_empty() {
+            refuse_shared(placed, &pending.tests, why);
+        }
+    }
+    let keep = if section.has("keep") {
+        state::tests(section, "keep").map(|tests| plain(&tests))
     } else {
-        clock(section, inherited, standard.clock.as_ref()).map(Some)
+        Some(vec![])
     };
-    let may_be_pending = pending.as_ref().is_some_and(|pending| !pending.is_empty());
-    let abandoned = abandoned(section, clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending));
-    Some(Rule {
-        label: label?,
-        table: table?,
+    let every_row = done.as_ref().is_some_and(|(done, _)| *done == Done::EveryRow);
+    let clock = if every_row && !section.has("expires") && !section.has("since") {
+        no_clock(section, inherited.enabled)
+    } else {
+        clock::clock(section, inherited.retention, standard.clock.as_ref()).map(Some)
+    };
+    let may_be_pending = pending.as_ref().is_some_and(|pending| pending.is_own());
+    let told_by = clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending);
+    let abandoned = clock::abandoned(section, told_by);
+    let ((done, placed), pending) = (done?, pending?);
+    let rule = Rule {
         key: key?,
-        done: done?,
-        pending: pending?,
+        done,
+        pending: pending.tests,
+        rest_is_pending: pending.rest,
+        keep: keep?,
         clock: clock?,
         abandoned: abandoned?,
+        ..standard
+    };
+    Some((rule, placed))
+}
+
+/// What pending means under one rule.
+#[derive(Default)]
+struct Pending<'a> {
+    tests: Vec<StateTest>,
+    /// Every row that is not done.
+    rest: bool,
+    placed: Vec<Placed<'a>>,
+}
+
+impl Pending<'_> {
+    fn is_own(&self) -> bool {
+        self.rest || !self.tests.is_empty()
+    }
+}
+
+fn pending<'a>(
+    section: &Section<'a>,
+    done: Option<&Done>,
+    standard: Vec<StateTest>,
+    elsewhere: bool,
+) -> Option<Pending<'a>> {
+    if section.has("pending") {
+        let placed = state::tests(section, "pending")?;
+        return Some(Pending { tests: plain(&placed), rest: false, placed });
+    }
+    let only_of_null = |done: &Done| done.tests().iter().all(StateTest::is_of_null);
+    Some(match done {
+        Some(Done::EveryRow) => Pending::default(),
+        _ if elsewhere && section.has("done") => Pending::default(),
+        Some(done) if only_of_null(done) => Pending { rest: true, ..Pending::default() },
+        _ => Pending { tests: standard, ..Pending::default() },
     })
 }
 
@@ -93,117 +203,4 @@ fn read_or<T: Clone>(
     default: &T,
 ) -> Option<T> {
     if section.has(key) { section.read(key, decode) } else { Some(default.clone()) }
-}
-
-fn label(
-    section: &Section<'_>,
-    table: Option<&Identifier>,
-    seen: &mut Vec<TableLabel>,
-) -> Option<TableLabel> {
-    let label = if section.has("name") {
-        section.read("name", decode::label)?
-    } else {
-        TableLabel::new(table?.as_str()).ok()?
-    };
-    if seen.contains(&label) {
-        section.refuse("name", format!("another rule has the name `{label}`: set a `name` of its own"));
-    }
-    seen.push(label.clone());
-    Some(label)
-}
-
-fn done(section: &Section<'_>, standard: &Done) -> Option<Done> {
-    if !section.has("done") {
-        return Some(standard.clone());
-    }
-    let node = section.get("done")?;
-    match &node.value.kind {
-        ValueKind::String(text) if text == "every-row" => Some(Done::EveryRow),
-        _ => state(section, "done").map(Done::Test),
-    }
-}
-
-fn pending(section: &Section<'_>, standard: Vec<StateTest>) -> Option<Vec<StateTest>> {
-    if section.has("pending") { state(section, "pending").map(|test| vec![test]) } else { Some(standard) }
-}
-
-fn state(section: &Section<'_>, key: &str) -> Option<StateTest> {
-    let node = section.get(key)?;
-    if matches!(node.value.kind, ValueKind::Array(_)) {
-        section.refuse(key, format!("a list of tests {}: expected {{ column, in }}", known::LATER_WORDS));
-        return None;
-    }
-    let test = section.section(key, known::STATE)?;
-    let column = test.require("column", decode::column);
-    // A test by NULL is a form of a later version, and that was said: `in` is not missing beside it.
-    let values = if test.has("is") { None } else { test.require_list("in", decode::literal) };
-    if values.as_ref().is_some_and(|values| values.len() > MOST_VALUES) {
-        test.refuse("in", format!("expected at most {MOST_VALUES} values"));
-    }
-    Some(StateTest { column: column?, values: values? })
-}
-
-/// A row whose value means both is pending, so that half of the rule would never be true.
-fn refuse_overlap(section: &Section<'_>, done: &StateTest, pending: &StateTest) {
-    // SQLite takes `Status` and `status` for one column.
-    if !done.column.as_str().eq_ignore_ascii_case(pending.column.as_str()) {
-        return;
-    }
-    let (key, given, other) =
-        if section.has("pending") { ("pending", pending, done) } else { ("done", done, pending) };
-    let elements = section.get(key).and_then(|node| node.child("in")?.elements()).unwrap_or_default();
-    for (node, _) in elements.iter().zip(&given.values).filter(|(_, value)| other.values.contains(value)) {
-        section.reader.refuse(node, "this value is in both `done` and `pending`: a row is one or the other");
-    }
-}
-
-fn clock(section: &Section<'_>, inherited: Option<Duration>, standard: Option<&Clock>) -> Option<Clock> {
-    if section.has("expires") && section.has("since") {
-        section.refuse("since", "expected `expires` or `since`, found both");
-        return None;
-    }
-    let retention = read_or(section, "retention", |value| decode::duration(value).map(Some), &inherited);
-    if section.has("since") {
-        let (column, unit) = instant(&section.section("since", known::CLOCK)?)?;
-        return since(section, column, unit, retention?);
-    }
-    let (column, unit) = if section.has("expires") {
-        instant(&section.section("expires", known::CLOCK)?)?
-    } else {
-        standard.map(|clock| (clock.column().clone(), clock.unit()))?
-    };
-    Some(Clock::expires(column, unit, retention?.unwrap_or_default()))
-}
-
-fn since(
-    section: &Section<'_>,
-    column: Identifier,
-    unit: Unit,
-    retention: Option<Duration>,
-) -> Option<Clock> {
-    let clock = Clock::since(column, unit, retention.unwrap_or_default());
-    let place = if section.has("retention") { "retention" } else { "since" };
-    clock
-        .map_err(|error| section.refuse(place, format!("{error}: here, in the database or in [defaults]")))
-        .ok()
-}
-
-fn instant(section: &Section<'_>) -> Option<(Identifier, Unit)> {
-    let column = section.require("column", decode::column);
-    let unit = section.require("unit", decode::unit);
-    Some((column?, unit?))
-}
-
-/// The outer option: whether it could be read; the inner: whether a column tells.
-fn abandoned(section: &Section<'_>, clock: Option<&Clock>) -> Option<Option<Abandoned>> {
-    if section.has("abandoned") {
-        let section = section.section("abandoned", known::ABANDONED)?;
-        let instant = instant(&section);
-        let after = section.require("after", decode::duration)?;
-        let (column, unit) = instant?;
-        return Some(Some(Abandoned { column, unit, after }));
-    }
-    let Some(clock) = clock else { return Some(None) };
-    let at_once = || Abandoned { column: clock.column().clone(), unit: clock.unit(), after: Duration::ZERO };
-    Some(clock.is_expiry().then(at_once))
 }

@@ -164,12 +164,16 @@ fn a_table_of_another_shape_needs_only_what_differs() {
     assert_eq!((rule.table.as_str(), rule.label.as_str()), ("inbox", "inbox-old"));
     assert_eq!(names(&rule.key), ["Message Id"]);
     let values = [Literal::Integer(2), Literal::Text("ok".into())].into();
-    assert_eq!(rule.done, Done::Test(StateTest { column: Identifier::new("state").unwrap(), values }));
-    assert_eq!(rule.pending[0].values, [Literal::Integer(1)]);
+    assert_eq!(rule.done, Done::Any(vec![one_of("state", values)]));
+    assert_eq!(rule.pending, [one_of("state", vec![Literal::Integer(1)])]);
     let clock = rule.clock.unwrap();
     assert!(!clock.is_expiry());
     assert_eq!(clock.retention(), 86_400 * SECOND);
     assert_eq!(rule.abandoned, None);
+}
+
+fn one_of(column: &str, values: Vec<Literal>) -> StateTest {
+    StateTest::OneOf { column: Identifier::new(column).unwrap(), values }
 }
 
 fn names(key: &KeyColumns) -> Vec<&str> {
@@ -210,10 +214,10 @@ fn a_table_inherits_retention_and_takes_its_label_from_its_name() {
 fn a_pending_row_is_abandoned_at_its_own_expiry_unless_said_otherwise() {
     let expires = "expires = { column = \"until\", unit = \"us\" }\n";
     let abandoned = rule(expires).abandoned.unwrap();
-    assert_eq!((abandoned.column.as_str(), abandoned.after), ("until", Duration::ZERO));
+    assert_eq!((abandoned.on.column.as_str(), abandoned.after), ("until", Duration::ZERO));
     let own = format!("{expires}abandoned = {{ column = \"locked\", unit = \"ns\", after = \"1h\" }}\n");
     let abandoned = rule(&own).abandoned.unwrap();
-    assert_eq!((abandoned.column.as_str(), abandoned.unit.name()), ("locked", "ns"));
+    assert_eq!((abandoned.on.column.as_str(), abandoned.on.unit.name()), ("locked", "ns"));
     assert_eq!(abandoned.after, 3600 * SECOND);
 }
 
@@ -278,7 +282,8 @@ fn what_is_wrong_in_a_database_is_refused_where_it_is() {
 fn what_is_wrong_in_a_table_is_refused_where_it_is() {
     let at = "database[0].table[0]";
     for (line, start, telling) in [
-        ("table = [\"a\", \"b\"]", "5:9: {at}.table: ", "a list of tables is not in this version"),
+        ("table = []", "5:9: {at}.table: ", "expected at least one table"),
+        ("table = [\"keys\", \"keys\"]", "4:1: {at}: ", "another rule has the name `keys`"),
         ("table = \"inbox_*\"", "5:9: {at}.table: ", "a pattern of tables is not in this version"),
         ("key = [\"key\", \"key\"]", "5:7: {at}.key: ", "none of them twice"),
         ("key = []", "5:7: {at}.key: ", "at least one column"),
@@ -286,15 +291,27 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
         ("name = \"a\\nb\"", "5:8: {at}.name: ", "control characters"),
         ("done = \"every-row\"", "5:8: {at}.done: ", "nothing tells when a row was recorded"),
         ("done = \"always\"", "5:8: {at}.done: ", "found the text \"always\""),
+        ("done = [1]", "5:9: {at}.done[0]: ", "expected a table of column, in, is"),
+        ("done = []", "5:8: {at}.done: ", "expected at least one test"),
         (
-            "done = [{ column = \"a\", in = [1] }]",
-            "5:8: {at}.done: ",
-            "a list of tests is not in this version",
+            "done = { column = \"a\", is = \"NULL\" }",
+            "5:29: {at}.done.is: ",
+            "expected \"null\" or \"not null\", found the text",
         ),
         (
-            "done = { column = \"completed_at\", is = \"not null\" }",
-            "5:35: {at}.done.is: ",
-            "`is` is not in this version",
+            "done = { column = \"a\", in = [1], is = \"null\" }",
+            "5:39: {at}.done.is: ",
+            "expected `in` or `is`, found both",
+        ),
+        (
+            "done = { column = \"a\", is = \"null\" }\npending = { column = \"A\", is = \"null\" }",
+            "6:32: {at}.pending.is: ",
+            "in both",
+        ),
+        (
+            "[[database.table]]\nname = \"b\"\ndone = { column = \"status\", in = [\"x\", \"done\"] }",
+            "7:40: database[0].table[1].done.in[1]: ",
+            "rule `keys` of the same table calls this done as well",
         ),
         ("done = { column = \"a\" }", "5:8: {at}.done: ", "`in` is missing"),
         ("done = { in = [1] }", "5:8: {at}.done: ", "`column` is missing"),
@@ -316,14 +333,14 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
             "one of the units unix_s, ms, us, ns",
         ),
         (
-            "expires = { column = \"a\", unit = \"iso8601\" }",
+            "expires = { column = \"a\", unit = \"timestamptz\" }",
             "5:34: {at}.expires.unit: ",
-            "`iso8601` is not in this version",
+            "`timestamptz` is not in this version",
         ),
         (
-            "expires = { column = \"a\", unit = \"ms\", never = [0] }",
-            "5:40: {at}.expires.never: ",
-            "`never` is not in this version",
+            "expires = { column = \"a\", unit = \"ms\", never = 0 }",
+            "5:48: {at}.expires.never: ",
+            "expected a list of values",
         ),
         (
             "expires = { column = \"a\", unit = \"ms\" }\nsince = { column = \"a\", unit = \"ms\" }",
@@ -342,7 +359,7 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
             "expected a duration",
         ),
         ("abandoned = { column = \"a\", unit = \"ms\" }", "5:13: {at}.abandoned: ", "`after` is missing"),
-        ("keep = []", "5:1: {at}.keep: ", "`keep` is not in this version"),
+        ("keep = []", "5:8: {at}.keep: ", "expected at least one test"),
         ("promise = \"24h\"", "5:1: {at}.promise: ", "`promise` is not in this version"),
         ("references = \"refuse\"", "5:1: {at}.references: ", "`references` is not in this version"),
         ("[[database.table]]", "5:1: database[0].table[1]: ", "another rule has the name `keys`"),

@@ -99,9 +99,9 @@ impl Page<'_> {
         let census = table.census.as_ref();
         let abandoned = census.and_then(|census| census.abandoned.as_ref());
         let counts = [
-            census.map(|census| census.pending),
+            census.and_then(|census| census.pending),
             census.map(|census| census.done),
-            census.map(|census| census.unknown),
+            census.and_then(|census| census.unknown),
             census.map(|census| census.expired),
             census.map(|census| census.unreadable),
             abandoned.and_then(|abandoned| abandoned.older_than.get("0s").copied()),

@@ -149,9 +149,9 @@ impl CensusStatus {
     fn of(counts: &Counts) -> Self {
         Self {
             taken_at: counts.taken_at.seconds(),
-            pending: counts.pending,
+            pending: counts.unfinished.map(|rows| rows.pending),
             done: counts.done,
-            unknown: counts.unknown,
+            unknown: counts.unfinished.map(|rows| rows.unknown),
             expired: counts.expired,
             unreadable: counts.unreadable,
             abandoned: counts.abandoned.as_ref().map(AbandonedStatus::of),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Observer, Watched, WatchedTable};
 use crate::plan::{
     AbandonedCounts, Counts, Cutoff, DatabaseName, Event, Failure, FailureKind, HoldReason, Report, Skips,
-    SpaceUsed, Stop, TableLabel, UnixTime,
+    SpaceUsed, Stop, TableLabel, Unfinished, UnixTime,
 };
 
 pub(super) const NOW: i64 = 1_790_000_000;
@@ -80,9 +80,8 @@ pub(super) fn census_taken(failed: Option<Failure>) -> Event {
 /// `abandoned` rows, the oldest for two hours.
 pub(super) fn counts(abandoned: u64) -> Counts {
     Counts {
-        pending: 5,
+        unfinished: Some(Unfinished { pending: 5, unknown: 1 }),
         done: 20,
-        unknown: 1,
         expired: 7,
         unreadable: 2,
         abandoned: Some(AbandonedCounts {

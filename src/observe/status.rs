@@ -72,11 +72,11 @@ pub struct CensusStatus {
     /// The clock reading that `expired` and `abandoned` count from.
     pub taken_at: f64,
     /// Reserved and not finished.
-    pub pending: u64,
+    pub pending: Option<u64>,
     /// Finished.
     pub done: u64,
     /// Claimed by no rule.
-    pub unknown: u64,
+    pub unknown: Option<u64>,
     /// Finished, and their time has come.
     pub expired: u64,
     /// Their clock column cannot be read: they never expire.

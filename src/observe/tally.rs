@@ -135,9 +135,10 @@ impl TableMetrics {
     }
 
     fn counted(&self, counts: &Counts) {
-        self.rows.set("pending", Some(counts.pending as f64));
+        let of_the_table = counts.unfinished;
+        self.rows.set("pending", of_the_table.map(|rows| rows.pending as f64));
         self.rows.set("done", Some(counts.done as f64));
-        self.rows.set("unknown", Some(counts.unknown as f64));
+        self.rows.set("unknown", of_the_table.map(|rows| rows.unknown as f64));
         self.expired.set(Some(counts.expired as f64));
         self.unreadable.set(Some(counts.unreadable as f64));
         self.abandoned(counts.abandoned.as_ref());

@@ -1,4 +1,4 @@
-//! The census: a table's rows by state.
+//! The census: a table's rows by state. The counts of a table's rules add up to its rows.
 
 use std::time::Duration;
 
@@ -26,12 +26,10 @@ pub const ABANDONED_CLASSES: [(&str, Duration); 4] = [
 /// What a census found in one table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts {
-    /// Reserved and not finished.
-    pub pending: u64,
-    /// Finished.
+    /// The rows that belong to no one rule, counted under the first rule of their table.
+    pub unfinished: Option<Unfinished>,
+    /// Finished, and not counted under an earlier rule of the table.
     pub done: u64,
-    /// Claimed by no rule.
-    pub unknown: u64,
     /// Done, their time has come, and they have a key to be deleted by.
     pub expired: u64,
     /// Rows whose clock column cannot be read, and which therefore never expire.
@@ -40,6 +38,15 @@ pub struct Counts {
     pub abandoned: Option<AbandonedCounts>,
     /// The one clock reading that `expired` and `abandoned` count from.
     pub taken_at: UnixTime,
+}
+
+/// The rows that no rule of the table calls done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Reserved and not finished.
+    pub pending: u64,
+    /// Claimed by no rule.
+    pub unknown: u64,
 }
 
 /// Pending rows past their time.

@@ -1,7 +1,7 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
 use super::failure::one_line;
-use super::{Clock, Done, Failure, FailureKind, Identifier, Rule};
+use super::{Failure, FailureKind, Identifier, Rule};
 
 /// Why nothing is deleted: the label `reason` of `keysweep_held`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,15 +169,8 @@ pub fn schema_failure(rule: &Rule, facts: &TableFacts) -> Option<Failure> {
 
 /// A misspelt column must be caught here: in SQL it could turn into a text that equals every row.
 fn column_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
-    let mut used: Vec<&Identifier> = rule.key.columns().iter().collect();
-    if let Done::Test(test) = &rule.done {
-        used.push(&test.column);
-    }
-    used.extend(rule.pending.iter().map(|pending| &pending.column));
-    used.extend(rule.clock.as_ref().map(Clock::column));
-    used.extend(rule.abandoned.as_ref().map(|abandoned| &abandoned.column));
-    let mut missing: Vec<&str> = used
-        .into_iter()
+    let mut missing: Vec<&str> = rule
+        .columns()
         .map(|column| column.as_str())
         .filter(|column| !facts.columns.iter().any(|there| there == column))
         .collect();

@@ -1,7 +1,9 @@
 //! What a row must be, said once: a store renders it as SQL, and [`Predicate::holds`] reads it
 //! of a row in memory, so that a batch can check the engine before it commits.
 
-use super::{Encoded, Identifier, Unit, UnixTime, Value};
+use std::cmp::Ordering;
+
+use super::{Encoded, Identifier, Unit, Value};
 
 /// A state value in config: compared by type and bytes, whatever the column's affinity or collation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,14 @@ impl Literal {
             _ => false,
         }
     }
+
+    /// A number by its value, whichever way it is stored; a text byte by byte.
+    fn equals(&self, value: &Value) -> bool {
+        match self {
+            Self::Text(_) => self.is(value),
+            Self::Integer(integer) => value.number_cmp(*integer) == Some(Ordering::Equal),
+        }
+    }
 }
 
 /// A condition on one row. It is true or false, never unknown: NULL is no value.
@@ -30,6 +40,13 @@ pub enum Predicate {
         /// The column.
         column: Identifier,
         /// Its value.
+        value: Literal,
+    },
+    /// The column's value equals this one: a number by its value, a text byte by byte.
+    Equals {
+        /// The column.
+        column: Identifier,
+        /// The value.
         value: Literal,
     },
     /// The column is not NULL.
@@ -44,7 +61,7 @@ pub enum Predicate {
         /// Its unit.
         unit: Unit,
     },
-    /// The column's number is at or before the bound. Only beside `Readable`.
+    /// The column's instant is at or before the bound. Only beside `Readable`.
     AtOrBefore {
         /// The column.
         column: Identifier,
@@ -60,15 +77,6 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// The column is readable under its unit and lies at or before the instant.
-    #[must_use]
-    pub fn reached(column: &Identifier, unit: Unit, instant: UnixTime) -> Self {
-        Self::All(vec![
-            Self::Readable { column: column.clone(), unit },
-            Self::AtOrBefore { column: column.clone(), bound: unit.encode(instant) },
-        ])
-    }
-
     /// Both of these.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -92,6 +100,7 @@ impl Predicate {
     fn collect_columns(&self, columns: &mut Vec<Identifier>) {
         match self {
             Self::Is { column, .. }
+            | Self::Equals { column, .. }
             | Self::Present { column }
             | Self::Readable { column, .. }
             | Self::AtOrBefore { column, .. } => {
@@ -110,6 +119,7 @@ impl Predicate {
     pub fn holds<'a>(&self, read: &impl Fn(&Identifier) -> &'a Value) -> bool {
         match self {
             Self::Is { column, value } => value.is(read(column)),
+            Self::Equals { column, value } => value.equals(read(column)),
             Self::Present { column } => *read(column) != Value::Null,
             Self::Readable { column, unit } => unit.decode(read(column)).is_some(),
             Self::AtOrBefore { column, bound } => bound.is_at_or_after(read(column)),

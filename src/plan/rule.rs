@@ -2,51 +2,19 @@
 
 use std::time::Duration;
 
-use super::{Clock, Cutoff, Identifier, Literal, Predicate, State, TableLabel, Unit, UnixTime, Value};
-
-/// A state: the column holds one of these values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StateTest {
-    /// The column.
-    pub column: Identifier,
-    /// Its values, by type and bytes.
-    pub values: Vec<Literal>,
-}
-
-impl StateTest {
-    fn predicate(&self) -> Predicate {
-        let is = |value: &Literal| Predicate::Is { column: self.column.clone(), value: value.clone() };
-        Predicate::Any(self.values.iter().map(is).collect())
-    }
-}
+use super::state::any;
+use super::{
+    Clock, ClockColumn, Cutoff, Done, Identifier, Literal, Predicate, State, StateTest, TableLabel, Unit,
+    UnixTime, Value,
+};
 
 /// When a pending row counts as abandoned: so long after the column's instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abandoned {
     /// The column.
-    pub column: Identifier,
-    /// Its unit.
-    pub unit: Unit,
+    pub on: ClockColumn,
     /// How long after it.
     pub after: Duration,
-}
-
-/// What finished means.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Done {
-    /// A state column says so.
-    Test(StateTest),
-    /// A row is there only once it is finished.
-    EveryRow,
-}
-
-impl Done {
-    fn predicate(&self) -> Predicate {
-        match self {
-            Self::Test(test) => test.predicate(),
-            Self::EveryRow => Predicate::All(Vec::new()),
-        }
-    }
 }
 
 /// The columns of a key: at least one, none of them twice.
@@ -87,10 +55,45 @@ pub struct Rule {
     /// What pending means, under this rule or another one of the same table: any of these. It wins
     /// over `done`, so that no rule deletes what another one calls pending.
     pub pending: Vec<StateTest>,
+    /// Whether every row that no rule of the table calls done is pending.
+    pub rest_is_pending: bool,
+    /// Rows that are never deleted, finished or not: any of these.
+    pub keep: Vec<StateTest>,
     /// Which column retention counts from. Without one nothing ever expires: the table is only counted.
     pub clock: Option<Clock>,
     /// When a pending row is abandoned; nothing where no column tells.
     pub abandoned: Option<Abandoned>,
+    /// What the table's other rules call done.
+    pub beside: Beside,
+}
+
+/// What the other rules of a table call done. See [`side_by_side`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beside {
+    before: Vec<Done>,
+    after: Vec<Done>,
+}
+
+/// Make the rules of one database know of each other: those of one table share what is pending, and
+/// each row of it is counted once.
+#[must_use]
+pub fn side_by_side(mut rules: Vec<Rule>) -> Vec<Rule> {
+    let alone = rules.clone();
+    for (at, rule) in rules.iter_mut().enumerate() {
+        for (other_at, other) in alone.iter().enumerate().filter(|(other_at, _)| *other_at != at) {
+            // SQLite takes `Keys` and `keys` for one table.
+            if !other.table.as_str().eq_ignore_ascii_case(rule.table.as_str()) {
+                continue;
+            }
+            let new: Vec<StateTest> =
+                other.pending.iter().filter(|test| !rule.pending.contains(test)).cloned().collect();
+            rule.pending.extend(new);
+            rule.rest_is_pending |= other.rest_is_pending;
+            let side = if other_at < at { &mut rule.beside.before } else { &mut rule.beside.after };
+            side.push(other.done.clone());
+        }
+    }
+    rules
 }
 
 impl Rule {
@@ -101,8 +104,11 @@ impl Rule {
             Ok(name) => name,
             Err(_) => unreachable!("the names below are not empty and hold no control character"),
         };
-        let status =
-            |value: &str| StateTest { column: known("status"), values: vec![Literal::Text(value.into())] };
+        let status = |value: &str| StateTest::OneOf {
+            column: known("status"),
+            values: vec![Literal::Text(value.into())],
+        };
+        let expires = ClockColumn::new(known("expires"), Unit::UnixSeconds);
         Self {
             label: match TableLabel::new("keys") {
                 Ok(label) => label,
@@ -110,14 +116,13 @@ impl Rule {
             },
             table: known("keys"),
             key: KeyColumns(vec![known("id")]),
-            done: Done::Test(status("done")),
+            done: Done::Any(vec![status("done")]),
             pending: vec![status("pending")],
-            clock: Some(Clock::expires(known("expires"), Unit::UnixSeconds, grace)),
-            abandoned: Some(Abandoned {
-                column: known("expires"),
-                unit: Unit::UnixSeconds,
-                after: Duration::ZERO,
-            }),
+            rest_is_pending: false,
+            keep: Vec::new(),
+            clock: Some(Clock::expires(expires.clone(), grace)),
+            abandoned: Some(Abandoned { on: expires, after: Duration::ZERO }),
+            beside: Beside::default(),
         }
     }
 
@@ -127,14 +132,38 @@ impl Rule {
     pub fn callers_key_table() -> Self {
         let mut rule = Self::key_table(Duration::ZERO);
         let column = rule.clock.as_ref().map(|clock| clock.column().clone());
-        rule.clock = column.map(|column| Clock::expires(column, Unit::CallersSeconds, Duration::ZERO));
+        let on = column.map(|column| ClockColumn::new(column, Unit::CallersSeconds));
+        rule.clock = on.map(|on| Clock::expires(on, Duration::ZERO));
         rule
+    }
+
+    /// Every column that the rule reads, some of them more than once.
+    pub fn columns(&self) -> impl Iterator<Item = &Identifier> {
+        let beside = self.beside.before.iter().chain(&self.beside.after);
+        let tests =
+            beside.flat_map(Done::tests).chain(self.done.tests()).chain(&self.pending).chain(&self.keep);
+        let clocks = self.clock.as_ref().map(Clock::column).into_iter();
+        let clocks = clocks.chain(self.abandoned.as_ref().map(|abandoned| &abandoned.on.column));
+        self.key.columns().iter().chain(tests.map(StateTest::column)).chain(clocks)
+    }
+
+    /// Whether this is the first rule of its table, which counts what belongs to no one rule.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.beside.before.is_empty()
     }
 
     /// The row is pending, whatever else it is.
     #[must_use]
     pub fn is_pending(&self) -> Predicate {
-        Predicate::Any(self.pending.iter().map(StateTest::predicate).collect())
+        let tests = any(&self.pending);
+        if self.rest_is_pending { Predicate::Any(vec![tests, self.is_claimed().negated()]) } else { tests }
+    }
+
+    /// Some rule of the table calls the row done.
+    fn is_claimed(&self) -> Predicate {
+        let beside = self.beside.before.iter().chain(&self.beside.after).map(Done::predicate);
+        Predicate::Any(beside.chain([self.done.predicate()]).collect())
     }
 
     /// The row is done: finished, and not pending as well.
@@ -143,17 +172,30 @@ impl Rule {
         self.done.predicate().and(self.is_pending().negated())
     }
 
+    /// The row is done, and no earlier rule of the table has counted it.
+    #[must_use]
+    pub fn is_counted_as_done(&self) -> Predicate {
+        let before = Predicate::Any(self.beside.before.iter().map(Done::predicate).collect());
+        self.is_done().and(before.negated())
+    }
+
+    /// No rule of the table says what the row is.
+    #[must_use]
+    pub fn is_unknown(&self) -> Predicate {
+        Predicate::Any(vec![self.is_pending(), self.is_claimed()]).negated()
+    }
+
     /// The cutoff of a tick that read `now`, where a clock column tells.
     #[must_use]
     pub fn cutoff(&self, now: UnixTime) -> Option<Cutoff> {
         self.clock.as_ref().map(|clock| clock.cutoff(now))
     }
 
-    /// The row is done and its time has come.
+    /// The row is done, nothing keeps it, and its time has come.
     #[must_use]
     pub fn is_expired(&self, cutoff: Cutoff) -> Predicate {
         match &self.clock {
-            Some(clock) => self.is_done().and(clock.reached(cutoff)),
+            Some(clock) => self.is_done().and(any(&self.keep).negated()).and(clock.reached(cutoff)),
             None => Predicate::Any(Vec::new()),
         }
     }
@@ -176,14 +218,14 @@ impl Rule {
     pub fn is_abandoned(&self, now: UnixTime, age: Duration) -> Option<Predicate> {
         let abandoned = self.abandoned.as_ref()?;
         let instant = now.before(abandoned.after).before(age);
-        Some(self.is_pending().and(Predicate::reached(&abandoned.column, abandoned.unit, instant)))
+        Some(self.is_pending().and(abandoned.on.reached(instant)))
     }
 
     /// Retention should count from this row and cannot: a done row, or any row with an expiry of its own.
     #[must_use]
     pub fn is_unreadable(&self) -> Predicate {
         let Some(clock) = &self.clock else { return Predicate::Any(Vec::new()) };
-        let counted = if clock.is_expiry() {
+        let counted = if clock.is_expiry() && self.is_first() {
             Predicate::Any(vec![self.done.predicate(), self.is_pending()])
         } else {
             self.is_done()
@@ -240,7 +282,7 @@ mod tests {
     #[test]
     fn a_row_that_matches_both_rules_is_pending() {
         let mut rule = Rule::key_table(Duration::ZERO);
-        rule.pending[0].values.push(Literal::Text("done".into()));
+        rule.pending = rule.pending.into_iter().chain(rule.done.tests().to_vec()).collect();
         let (status, expires) = (text("done"), Value::Integer(1));
         let row = row(&status, &expires);
         assert_eq!(rule.state_of(&row), State::Pending);
@@ -261,5 +303,68 @@ mod tests {
         assert!(abandoned(100.0, 0));
         assert!(!abandoned(3_699.0, 3_600));
         assert!(abandoned(3_700.0, 3_600));
+    }
+
+    fn name(text: &str) -> Identifier {
+        Identifier::new(text).unwrap()
+    }
+
+    /// `finished` and `cancelled` under a rule each, whose pending is the rest.
+    fn pair() -> Vec<Rule> {
+        let rule = |column: &str| Rule {
+            done: Done::Any(vec![StateTest::NotNull(name(column))]),
+            pending: Vec::new(),
+            rest_is_pending: true,
+            ..Rule::key_table(Duration::ZERO)
+        };
+        side_by_side(vec![rule("finished"), rule("cancelled")])
+    }
+
+    #[test]
+    fn a_row_that_one_rule_of_a_table_calls_done_is_pending_under_none() {
+        let there = Value::Integer(1);
+        let rules = pair();
+        let states = |finished: &Value, cancelled: &Value| {
+            let (finished, cancelled) = (finished.clone(), cancelled.clone());
+            rules
+                .iter()
+                .map(|rule| {
+                    let read = |column: &Identifier| match column.as_str() {
+                        "finished" => &finished,
+                        _ => &cancelled,
+                    };
+                    (
+                        rule.state_of(&read),
+                        rule.is_counted_as_done().holds(&read),
+                        rule.is_unknown().holds(&read),
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        let (done, unknown, pending) = (State::Done, State::Unknown, State::Pending);
+        assert_eq!(states(&there, &Value::Null), [(done, true, false), (unknown, false, false)]);
+        assert_eq!(states(&Value::Null, &there), [(unknown, false, false), (done, true, false)]);
+        // Both: swept by either, counted once.
+        assert_eq!(states(&there, &there), [(done, true, false), (done, false, false)]);
+        assert_eq!(states(&Value::Null, &Value::Null), [(pending, false, false), (pending, false, false)]);
+    }
+
+    #[test]
+    fn a_kept_row_is_done_and_never_expires() {
+        let rule =
+            Rule { keep: vec![StateTest::NotNull(name("response"))], ..Rule::key_table(Duration::ZERO) };
+        let cutoff = rule.cutoff(UnixTime::from_millis(1_000)).unwrap();
+        let (status, expires) = (text("done"), Value::Integer(1));
+        let kept = |response: &Value| {
+            let response = response.clone();
+            let read = |column: &Identifier| match column.as_str() {
+                "status" => &status,
+                "response" => &response,
+                _ => &expires,
+            };
+            (rule.is_done().holds(&read), rule.is_deletable(cutoff).holds(&read))
+        };
+        assert_eq!(kept(&text("{}")), (true, false));
+        assert_eq!(kept(&Value::Null), (true, true));
     }
 }

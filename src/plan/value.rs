@@ -1,5 +1,6 @@
 //! What a column can hold, and the key of a row: exact bytes and exact type.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// One stored value with its storage class. Text is bytes: a database may hold invalid UTF-8.
@@ -18,6 +19,22 @@ pub enum Value {
 }
 
 impl Value {
+    /// Where a number lies beside a whole one, exactly, as SQLite compares them; nothing for what is none.
+    #[must_use]
+    pub fn number_cmp(&self, whole: i64) -> Option<Ordering> {
+        match *self {
+            Self::Integer(integer) => Some(integer.cmp(&whole)),
+            // No double lies between these bounds and the 64-bit integers.
+            Self::Real(real) if real >= 9_223_372_036_854_775_808.0 => Some(Ordering::Greater),
+            Self::Real(real) if real < -9_223_372_036_854_775_808.0 => Some(Ordering::Less),
+            Self::Real(real) if !real.is_nan() => {
+                let order = (real.floor() as i64).cmp(&whole);
+                Some(order.then(if real.fract() == 0.0 { Ordering::Equal } else { Ordering::Greater }))
+            }
+            _ => None,
+        }
+    }
+
     /// Bytes that this value keeps in memory, to bound a list of keys.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -94,5 +111,16 @@ mod tests {
         assert_eq!(shown(Value::Text(vec![0xff, b'a'])), "text x'ff61'");
         assert_eq!(shown(Value::Blob(b"ab".to_vec())), "x'6162'");
         assert_eq!(Key::new(vec![Value::Null, Value::Integer(7)]).to_string(), "NULL, 7");
+    }
+    #[test]
+    fn a_double_is_compared_with_a_whole_number_exactly() {
+        let order = |real: f64, whole| Value::Real(real).number_cmp(whole);
+        assert_eq!(order(2.5, 2), Some(Ordering::Greater));
+        assert_eq!(order(-2.5, -2), Some(Ordering::Less));
+        assert_eq!(order(9_007_199_254_740_992.0, 9_007_199_254_740_993), Some(Ordering::Less));
+        assert_eq!(order(9.3e18, i64::MAX), Some(Ordering::Greater));
+        assert_eq!(order(-9.3e18, i64::MIN), Some(Ordering::Less));
+        assert_eq!(order(f64::NAN, 0), None);
+        assert_eq!(Value::Text(b"2".to_vec()).number_cmp(2), None);
     }
 }

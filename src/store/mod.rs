@@ -77,8 +77,12 @@ pub trait Store: Send {
         bound: BatchBound,
     ) -> impl Future<Output = Result<Batch, Failure>> + Send;
 
-    /// Count a table by state, in one pass.
-    fn count(&mut self, rule: &Rule, now: UnixTime) -> impl Future<Output = Result<Counts, Failure>> + Send;
+    /// Count one table by state under each of its rules, in one pass.
+    fn count(
+        &mut self,
+        rules: &[Rule],
+        now: UnixTime,
+    ) -> impl Future<Output = Result<Vec<Counts>, Failure>> + Send;
 
     /// What the database takes on disk.
     fn space(&mut self) -> impl Future<Output = Result<SpaceUsed, Failure>> + Send;

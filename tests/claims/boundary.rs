@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keysweep::plan::{Clock, Identifier, Rule, Stop, Unit};
+use keysweep::plan::{Clock, ClockColumn, Identifier, Rule, Stop, Unit};
 
 use crate::support::library::{census_at, sweep_at};
 use crate::support::{Database, Journal};
@@ -14,7 +14,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const UNTYPED: &str = "CREATE TABLE keys(id TEXT PRIMARY KEY, status, expires);";
 
 fn expires(unit: Unit, grace: Duration) -> Rule {
-    let clock = Clock::expires(Identifier::new("expires").unwrap(), unit, grace);
+    let clock = Clock::expires(ClockColumn::new(Identifier::new("expires").unwrap(), unit), grace);
     Rule { clock: Some(clock), ..Rule::key_table(Duration::ZERO) }
 }
 
@@ -55,7 +55,8 @@ fn retention_shifts_the_boundary() {
 
 #[test]
 fn since_counts_retention_from_the_instant_of_finishing() {
-    let clock = Clock::since(Identifier::new("expires").unwrap(), Unit::Millis, HOUR).unwrap();
+    let on = ClockColumn::new(Identifier::new("expires").unwrap(), Unit::Millis);
+    let clock = Clock::since(on, HOUR).unwrap();
     let rule = Rule { clock: Some(clock), abandoned: None, ..Rule::key_table(Duration::ZERO) };
     let boundary = (NOW - 3_600) * 1_000;
     let database = done_rows([boundary - 1, boundary, boundary + 1, NOW * 1_000]);

@@ -126,7 +126,7 @@ fn looking_at_a_database_drops_no_lock_that_this_process_holds_on_it() {
             for access in [Access::Read, Access::Write] {
                 let mut store = store(&database, access);
                 store.inspect(&rule).await.unwrap();
-                store.count(&rule[0], keysweep::plan::UnixTime::new(now()).unwrap()).await.unwrap();
+                store.count(&rule, keysweep::plan::UnixTime::new(now()).unwrap()).await.unwrap();
                 store.space().await.unwrap();
             }
         });

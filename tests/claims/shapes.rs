@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::database::KEY_TABLE;
-use crate::support::{Database, Journal, keysweep};
+use crate::support::{Daemon, Database, Journal, keysweep};
 
 fn deleted(database: &Database, lines: &str) -> Vec<(String, u64)> {
     let answer = database.sweep(lines, &[]);
@@ -139,4 +139,67 @@ fn a_database_that_keeps_its_text_as_utf16_is_held_and_walked_for_ever_by_nobody
     assert_eq!((&line["stop"], &line["held"]), (&"held".into(), &"schema".into()), "{line}");
     let purge = keysweep(["keys", "purge", "--db", database.path().to_str().unwrap()]);
     assert_eq!(purge.status, 2, "{purge:?}");
+}
+
+/// Oban's shape: each state has its own clock column and horizon, and one census counts the table.
+#[test]
+fn rules_of_one_table_each_take_their_own_rows_and_their_counts_add_up() {
+    let database = Database::new(
+        Journal::Wal,
+        "CREATE TABLE jobs(id INTEGER PRIMARY KEY, state TEXT, completed_at TEXT, cancelled_at TEXT);
+         INSERT INTO jobs VALUES
+           (1, 'completed', '2020-01-01T00:00:00.000000', NULL), (2, 'completed', '2999-01-01T00:00:00', NULL),
+           (3, 'cancelled', NULL, '2020-01-01 00:00:00'), (4, 'cancelled', '2020-01-01T00:00:00', NULL),
+           (5, 'available', '2020-01-01T00:00:00', NULL), (6, 'executing', NULL, NULL), (7, 'odd', NULL, NULL);",
+    );
+    let rules = "census = '100ms'
+        [[database.table]]
+        table = 'jobs'
+        name = 'completed'
+        key = 'id'
+        done = { column = 'state', in = ['completed'] }
+        pending = { column = 'state', in = ['available', 'executing'] }
+        since = { column = 'completed_at', unit = 'iso8601' }
+        retention = '1d'
+        [[database.table]]
+        table = 'jobs'
+        name = 'cancelled'
+        key = 'id'
+        done = { column = 'state', in = ['cancelled'] }
+        since = { column = 'cancelled_at', unit = 'iso8601' }
+        retention = '7d'";
+    let swept = database.sweep(rules, &[]);
+    assert_eq!(swept.json_lines().iter().map(|line| line["deleted"].clone()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(database.shell("SELECT group_concat(id, ' ') FROM jobs"), "2 4 5 6 7\n");
+    let daemon = Daemon::start(&database.config(rules));
+    let rows = |state: &str, table: &str| {
+        format!(r#"keysweep_rows{{database="app",state="{state}",table="{table}"}}"#)
+    };
+    daemon.wait_for_metric(&rows("pending", "completed"), 2.0);
+    daemon.wait_for_metric(&rows("unknown", "completed"), 1.0);
+    daemon.wait_for_metric(&rows("done", "completed"), 1.0);
+    daemon.wait_for_metric(&rows("done", "cancelled"), 1.0);
+    assert_eq!(daemon.metric(&rows("pending", "cancelled")), None);
+    daemon.wait_for_metric(r#"keysweep_unreadable_rows{database="app",table="cancelled"}"#, 1.0);
+}
+
+#[test]
+fn a_list_of_tables_is_one_shape_for_each() {
+    let table = |name: &str| KEY_TABLE.replace("keys", name);
+    let rows = |name: &str| {
+        format!("INSERT INTO {name} VALUES ('a', 'v', 'done', '', 1), ('b', 'v', 'pending', '', 1);")
+    };
+    let sql = table("inbox")
+        + &table("outbox")
+        + &table("other")
+        + &rows("inbox")
+        + &rows("outbox")
+        + &rows("other");
+    let database = Database::new(Journal::Wal, &sql);
+    let swept = database.sweep("[[database.table]]\ntable = ['inbox', 'outbox']\nname = 'old'", &[]);
+    let labels: Vec<_> = swept.json_lines().iter().map(|line| line["table"].clone()).collect();
+    assert_eq!(labels, ["old/inbox", "old/outbox"]);
+    let left =
+        "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox), (SELECT count(*) FROM other)";
+    assert_eq!(database.shell(left), "1|1|2\n");
 }

@@ -43,8 +43,8 @@ impl Store for Recorded {
         Ok(batch)
     }
 
-    async fn count(&mut self, rule: &Rule, now: UnixTime) -> Result<Counts, Failure> {
-        self.store.count(rule, now).await
+    async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
+        self.store.count(rules, now).await
     }
 
     async fn space(&mut self) -> Result<SpaceUsed, Failure> {

@@ -87,7 +87,7 @@ impl Oldest {
 
     fn keep(&mut self, key: Key, clock: &Value) {
         let Some(abandoned) = &self.rule.abandoned else { return };
-        let Some(instant) = abandoned.unit.decode(clock) else { return };
+        let Some(instant) = abandoned.on.unit.decode(clock) else { return };
         self.kept.push(Found { since: instant.seconds() + abandoned.after.as_secs_f64(), key });
         if self.kept.len() > self.most {
             self.kept.pop();
@@ -101,7 +101,7 @@ impl Oldest {
     }
 
     fn sql(&self) -> Option<Sql> {
-        let clock = column(&self.rule.abandoned.as_ref()?.column);
+        let clock = column(&self.rule.abandoned.as_ref()?.on.column);
         let (walked, key) = (self.walked.list(), self.key.list());
         let mut sql = Sql::new("SELECT ")
             .predicate(&self.rule.is_abandoned(self.now, Duration::ZERO)?)

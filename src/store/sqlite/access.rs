@@ -16,6 +16,7 @@ use rustix::fs::Access as Rights;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{explain, remedy};
+use super::render::add_functions;
 use crate::plan::{Failure, FailureKind, FileFacts, Journal, Us, may_share_files};
 
 /// What a connection is for.
@@ -190,6 +191,7 @@ fn prepare(connection: &mut Connection, stop: CancellationToken) -> rusqlite::Re
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // Builds differ in their default. With it on, a reference that appears under us is refused, not orphaned.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    add_functions(connection)?;
     let pages = Arc::new(AtomicI32::new(0));
     // Instead of SQLite's automatic checkpoint, which would run inside our COMMIT.
     let seen = Arc::clone(&pages);
@@ -232,9 +234,12 @@ impl Open {
 pub(super) fn open_untouched(admitted: &Admitted) -> Result<Connection, Failure> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let uri = immutable_uri(&admitted.path);
-    Connection::open_with_flags(uri, flags)
-        .map_err(|error| explain(&admitted.path, "open the database", &error))
+    let open = || {
+        let connection = Connection::open_with_flags(immutable_uri(&admitted.path), flags)?;
+        add_functions(&connection)?;
+        Ok(connection)
+    };
+    open().map_err(|error: rusqlite::Error| explain(&admitted.path, "open the database", &error))
 }
 
 fn immutable_uri(path: &Path) -> String {

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::lane::Windows;
-use super::render::{Sql, WalkedBy, column, read, table};
-use crate::plan::{ABANDONED_CLASSES, AbandonedCounts, Counts, Journal, Predicate, Rule, UnixTime, Value};
+use super::render::{Sql, WalkedBy, column, comparable, instant, read, table};
+use crate::plan::{
+    ABANDONED_CLASSES, AbandonedCounts, Counts, Identifier, Journal, Predicate, Rule, Unfinished, UnixTime,
+    Value,
+};
 
 /// In rollback-journal mode a writer waits for a window: it takes as many rows as fit in this time.
 const WINDOW: Duration = Duration::from_millis(5);
@@ -16,15 +19,13 @@ const FIRST_WINDOW: i64 = 16;
 /// A pass over one table, window by window in rollback-journal mode, and in one snapshot in WAL mode.
 #[derive(Debug)]
 pub(super) struct Pass {
-    rule: Rule,
+    table: Identifier,
     now: UnixTime,
     walked: WalkedBy,
     /// The rows of the next window; nothing: all of them at once.
     rows: Option<i64>,
     after: Option<Vec<Value>>,
-    total: u64,
-    sums: Vec<u64>,
-    oldest: Option<UnixTime>,
+    tallies: Vec<Tally>,
 }
 
 impl Windows for Pass {
@@ -49,21 +50,27 @@ impl Windows for Pass {
 }
 
 impl Pass {
-    pub fn new(rule: &Rule, now: UnixTime, rowid: Option<&str>, journal: Journal) -> Self {
+    /// All rules are of the table of the first.
+    pub fn new(rules: &[Rule], first: &Rule, now: UnixTime, rowid: Option<&str>, journal: Journal) -> Self {
         let rows = match journal {
             Journal::Wal => None,
             Journal::Rollback => Some(FIRST_WINDOW),
         };
-        let walked = WalkedBy::rowid_or_key(rowid, &rule.key);
-        let sums = vec![0; flags(rule, now).len()];
-        Self { rule: rule.clone(), now, walked, rows, after: None, total: 0, sums, oldest: None }
+        Self {
+            table: first.table.clone(),
+            now,
+            walked: WalkedBy::rowid_or_key(rowid, &first.key),
+            rows,
+            after: None,
+            tallies: rules.iter().map(|rule| Tally::new(rule, now)).collect(),
+        }
     }
 
     /// The last row of the next window; nothing when the rest of the table is the window.
     fn end(&self, connection: &Connection) -> rusqlite::Result<Option<Vec<Value>>> {
         let Some(rows) = self.rows else { return Ok(None) };
         let list = self.walked.list();
-        let sql = Sql::new(&format!("SELECT {list} FROM {}", table(&self.rule.table)))
+        let sql = Sql::new(&format!("SELECT {list} FROM {}", table(&self.table)))
             .append(self.rest())
             .push(&format!(" ORDER BY {list} LIMIT 1 OFFSET "))
             .bind(Value::Integer(rows - 1));
@@ -82,41 +89,30 @@ impl Pass {
     fn add(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let sql = self.counting();
         let mut statement = connection.prepare_cached(&sql.text)?;
-        let (rows, oldest, sums) = statement.query_row(params_from_iter(sql.bound), |row| {
-            let sums = (0..self.sums.len()).map(|index| row.get::<_, i64>(index + 2));
-            Ok((row.get::<_, i64>(0)?, read(row.get_ref(1)?), sums.collect::<rusqlite::Result<Vec<_>>>()?))
-        })?;
-        self.total += u64::try_from(rows).unwrap_or(0);
-        for (sum, more) in self.sums.iter_mut().zip(sums) {
-            *sum += u64::try_from(more).unwrap_or(0);
+        let mut rows = statement.query(params_from_iter(sql.bound))?;
+        let Some(row) = rows.next()? else { return Ok(()) };
+        let mut column = 0;
+        for tally in &mut self.tallies {
+            column = tally.add(row, column)?;
         }
-        let oldest = self.rule.abandoned.as_ref().and_then(|abandoned| abandoned.unit.decode(&oldest));
-        self.oldest = earlier(self.oldest, oldest);
         Ok(())
     }
 
-    /// The row count, the oldest abandoned row's clock, and a sum of each flag.
+    /// What each tally counts, of the rows of the window.
     fn counting(&self) -> Sql {
-        let flags = flags(&self.rule, self.now);
-        let mut sql = Sql::new("SELECT count(*), ");
-        sql = match (&self.rule.abandoned, flags.get(FIXED)) {
-            (Some(abandoned), Some(flag)) => sql
-                .push("min(CASE WHEN ")
-                .predicate(flag)
-                .push(&format!(" THEN {} END)", column(&abandoned.column))),
-            _ => sql.push("NULL"),
-        };
-        for flag in &flags {
-            sql = sql.push(", coalesce(sum(").predicate(flag).push("), 0)");
+        let mut sql = Sql::new("SELECT ");
+        for (at, tally) in self.tallies.iter().enumerate() {
+            sql = sql.push(if at == 0 { "" } else { ", " }).append(tally.columns());
         }
-        sql.push(" FROM ").append(self.next_rows(&flags))
+        sql.push(" FROM ").append(self.next_rows())
     }
 
     /// The table, or its next window: by count, because a comparison with its end would lose rows without a key.
-    fn next_rows(&self, flags: &[Predicate]) -> Sql {
-        let table = table(&self.rule.table);
+    fn next_rows(&self) -> Sql {
+        let table = table(&self.table);
         let Some(rows) = self.rows else { return Sql::new(&table) };
-        let read = Predicate::All(flags.to_vec()).columns();
+        let flags = self.tallies.iter().flat_map(|tally| tally.flags.clone()).collect();
+        let read = Predicate::All(flags).columns();
         let read: Vec<String> = read.iter().map(column).collect();
         let read = if read.is_empty() { "1".into() } else { read.join(", ") };
         Sql::new(&format!("(SELECT {read} FROM {table}"))
@@ -126,35 +122,78 @@ impl Pass {
             .push(") AS t")
     }
 
-    /// What was found, once [`Pass::window`] has reached the end.
-    pub fn counts(self) -> Counts {
-        let [pending, done, expired, unreadable] = [0, 1, 2, 3].map(|index| self.sums[index]);
+    /// What was found under each rule, once [`Pass::window`] has reached the end.
+    pub fn counts(self) -> Vec<Counts> {
+        let now = self.now;
+        self.tallies.into_iter().map(|tally| tally.counts(now)).collect()
+    }
+}
+
+/// The counts of one rule as they grow.
+#[derive(Debug)]
+struct Tally {
+    rule: Rule,
+    /// Done, expired, unreadable, pending, unknown; the abandoned classes follow.
+    flags: Vec<Predicate>,
+    sums: Vec<u64>,
+    oldest: Option<UnixTime>,
+}
+
+/// The flags before the abandoned classes.
+const FIXED: usize = 5;
+
+impl Tally {
+    fn new(rule: &Rule, now: UnixTime) -> Self {
+        let nothing = Predicate::Any(Vec::new());
+        let expired = rule.cutoff(now).map_or(nothing, |cutoff| rule.is_deletable(cutoff));
+        let mut flags = vec![rule.is_counted_as_done(), expired, rule.is_unreadable()];
+        flags.extend([rule.is_pending(), rule.is_unknown()]);
+        flags.extend(ABANDONED_CLASSES.iter().filter_map(|(_, age)| rule.is_abandoned(now, *age)));
+        Self { rule: rule.clone(), sums: vec![0; flags.len()], flags, oldest: None }
+    }
+
+    /// The oldest abandoned row's clock, and a sum of each flag.
+    fn columns(&self) -> Sql {
+        let mut sql = match (&self.rule.abandoned, self.flags.get(FIXED)) {
+            // ISO 8601 text of mixed offsets has no least value; the instant has.
+            (Some(abandoned), Some(flag)) => Sql::new("min(CASE WHEN ")
+                .predicate(flag)
+                .push(&format!(" THEN {} END)", comparable(&abandoned.on))),
+            _ => Sql::new("NULL"),
+        };
+        for flag in &self.flags {
+            sql = sql.push(", coalesce(sum(").predicate(flag).push("), 0)");
+        }
+        sql
+    }
+
+    /// Add what a window gave, from this column on; gives the next tally's first column.
+    fn add(&mut self, row: &Row<'_>, from: usize) -> rusqlite::Result<usize> {
+        let oldest = read(row.get_ref(from)?);
+        let oldest = self.rule.abandoned.as_ref().and_then(|abandoned| instant(&abandoned.on, &oldest));
+        self.oldest = earlier(self.oldest, oldest);
+        for (at, sum) in self.sums.iter_mut().enumerate() {
+            *sum += u64::try_from(row.get::<_, i64>(from + 1 + at)?).unwrap_or(0);
+        }
+        Ok(from + 1 + self.sums.len())
+    }
+
+    fn counts(self, now: UnixTime) -> Counts {
+        let [done, expired, unreadable, pending, unknown] = std::array::from_fn(|index| self.sums[index]);
         let classes = self.sums.get(FIXED..).filter(|classes| !classes.is_empty());
         let after = self.rule.abandoned.as_ref().map(|abandoned| abandoned.after).unwrap_or_default();
         Counts {
-            pending,
+            unfinished: self.rule.is_first().then_some(Unfinished { pending, unknown }),
             done,
-            unknown: self.total.saturating_sub(pending + done),
             expired,
             unreadable,
             abandoned: classes.map(|classes| AbandonedCounts {
                 older_than: std::array::from_fn(|index| classes[index]),
                 oldest: self.oldest.and_then(|oldest| oldest.after(after)),
             }),
-            taken_at: self.now,
+            taken_at: now,
         }
     }
-}
-
-/// The first sums: pending, done, expired, unreadable. The abandoned classes follow.
-const FIXED: usize = 4;
-
-fn flags(rule: &Rule, now: UnixTime) -> Vec<Predicate> {
-    let nothing = Predicate::Any(Vec::new());
-    let expired = rule.cutoff(now).map_or(nothing, |cutoff| rule.is_deletable(cutoff));
-    let mut flags = vec![rule.is_pending(), rule.is_done(), expired, rule.is_unreadable()];
-    flags.extend(ABANDONED_CLASSES.iter().filter_map(|(_, age)| rule.is_abandoned(now, *age)));
-    flags
 }
 
 fn earlier(one: Option<UnixTime>, other: Option<UnixTime>) -> Option<UnixTime> {

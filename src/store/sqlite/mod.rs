@@ -122,10 +122,11 @@ impl Store for Sqlite {
         Ok(Batch { waited, ..batch })
     }
 
-    async fn count(&mut self, rule: &Rule, now: UnixTime) -> Result<Counts, Failure> {
-        let rowid = self.rowid(rule);
+    async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
+        let Some(first) = rules.first() else { return Ok(Vec::new()) };
+        let rowid = self.rowid(first);
         let journal = self.lane.call("read the database", |working| Ok(working.open.journal)).await?.0;
-        let pass = Pass::new(rule, now, rowid.as_deref(), journal);
+        let pass = Pass::new(rules, first, now, rowid.as_deref(), journal);
         Ok(self.lane.walk("count", pass).await?.counts())
     }
 

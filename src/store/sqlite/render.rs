@@ -4,10 +4,13 @@
 //! turn into a text and could equal every row. State values are literals, so that a partial index
 //! on them can be used; instants are bound.
 
-use rusqlite::Row;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Row};
 
-use crate::plan::{Encoded, Identifier, KeyColumns, Literal, Predicate, Value};
+use crate::plan::{
+    ClockColumn, Encoded, Identifier, KeyColumns, Literal, Predicate, Unit, UnixTime, Value, iso8601,
+};
 
 /// An SQL text and the values of its `?`, in their order.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +46,21 @@ impl Sql {
     }
 }
 
+/// Our one SQL function: the microseconds since 1970 of an ISO 8601 text, or NULL.
+const MICROS: &str = "keysweep_micros";
+
+/// Every connection that a predicate is rendered for needs it. The schema itself cannot call it.
+pub(super) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
+    let flags =
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function(MICROS, 1, flags, |context| {
+        Ok(match context.get_raw(0) {
+            ValueRef::Text(text) => iso8601::micros(text),
+            _ => None,
+        })
+    })
+}
+
 /// A name in double quotes, whatever it holds.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -51,6 +69,23 @@ pub(super) fn quoted(name: &str) -> String {
 /// A column of the table under the alias `t`.
 pub(super) fn column(name: &Identifier) -> String {
     format!("t.{}", quoted(name.as_str()))
+}
+
+/// A clock column as something that has a least value, which [`instant`] reads.
+pub(super) fn comparable(on: &ClockColumn) -> String {
+    match on.unit {
+        Unit::Iso8601 => format!("{MICROS}({})", column(&on.column)),
+        _ => column(&on.column),
+    }
+}
+
+/// The instant of a value that [`comparable`] gave.
+pub(super) fn instant(on: &ClockColumn, value: &Value) -> Option<UnixTime> {
+    match (on.unit, value) {
+        (Unit::Iso8601, Value::Integer(micros)) => UnixTime::new(*micros as f64 / 1e6).ok(),
+        (Unit::Iso8601, _) => None,
+        (unit, value) => unit.decode(value),
+    }
 }
 
 /// `FROM` text of a table under the alias `t`.
@@ -121,7 +156,12 @@ pub(super) fn storage_class(value: &Value) -> &'static str {
 fn render(predicate: &Predicate) -> Sql {
     match predicate {
         Predicate::Is { column: name, value } => is(&column(name), value),
+        Predicate::Equals { column: name, value } => equals(&column(name), value),
         Predicate::Present { column: name } => Sql::new(&format!("{} IS NOT NULL", column(name))),
+        Predicate::Readable { column: name, unit: Unit::Iso8601 } => {
+            let column = column(name);
+            Sql::new(&format!("(typeof({column}) = 'text' AND {MICROS}({column}) IS NOT NULL)"))
+        }
         Predicate::Readable { column: name, unit } => {
             let column = column(name);
             let mut sql =
@@ -135,10 +175,15 @@ fn render(predicate: &Predicate) -> Sql {
             sql.push(")")
         }
         Predicate::AtOrBefore { column: name, bound } => {
-            let sql = Sql::new(&format!("{} <= ", column(name)));
-            match *bound {
-                Encoded::Integer(bound) => sql.bind(Value::Integer(bound)),
-                Encoded::Real(bound) => sql.bind(Value::Real(bound)),
+            let column = column(name);
+            match bound {
+                Encoded::Integer(bound) => Sql::new(&format!("{column} <= ")).bind(Value::Integer(*bound)),
+                Encoded::Real(bound) => Sql::new(&format!("{column} <= ")).bind(Value::Real(*bound)),
+                Encoded::Text { below, micros } => Sql::new(&format!("({column} < "))
+                    .bind(Value::Text(below.as_bytes().into()))
+                    .push(&format!(" COLLATE BINARY AND {MICROS}({column}) <= "))
+                    .bind(Value::Integer(*micros))
+                    .push(")"),
             }
         }
         Predicate::All(parts) => joined(parts, " AND ", "1"),
@@ -161,6 +206,16 @@ fn is(column: &str, value: &Literal) -> Sql {
         }
         Literal::Integer(integer) => {
             Sql::new(&format!("(typeof({column}) = 'integer' AND {column} = {integer})"))
+        }
+    }
+}
+
+/// A number by its value, a text byte by byte.
+fn equals(column: &str, value: &Literal) -> Sql {
+    match value {
+        Literal::Text(_) => is(column, value),
+        Literal::Integer(integer) => {
+            Sql::new(&format!("(typeof({column}) IN ('integer', 'real') AND {column} = {integer})"))
         }
     }
 }

@@ -94,11 +94,11 @@ fn the_rest_of_its_batch_goes_without_it() {
 fn a_row_that_both_rules_name_is_pending() {
     let database = Database::with_keys(Journal::Wal, [("a", "done", 1.0), ("b", "settled", 1.0)]);
     let mut rule = Rule::key_table(Duration::ZERO);
-    let status = |values: &[&str]| StateTest {
+    let status = |values: &[&str]| StateTest::OneOf {
         column: Identifier::new("status").unwrap(),
         values: values.iter().map(|value| Literal::Text((*value).into())).collect(),
     };
-    rule.done = Done::Test(status(&["done", "settled"]));
+    rule.done = Done::Any(vec![status(&["done", "settled"])]);
     rule.pending = vec![status(&["pending", "done"])];
     let mut work = Work::nominate(&database, rule);
     assert_eq!(work.nominated, keys(["b"]));

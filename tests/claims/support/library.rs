@@ -38,6 +38,7 @@ pub fn census_at(database: &Database, rule: &Rule, now: f64) -> Counts {
     let mut store = store(database, Access::Read);
     block_on(async {
         store.inspect(std::slice::from_ref(rule)).await.unwrap();
-        store.count(rule, UnixTime::new(now).unwrap()).await.unwrap()
+        let rules = std::slice::from_ref(rule);
+        store.count(rules, UnixTime::new(now).unwrap()).await.unwrap().remove(0)
     })
 }
