@@ -1,7 +1,7 @@
 //! The counts by state, apart from the sweep: on their own interval, on their own read-only connection.
 
 use crate::plan::{
-    Counts, DatabaseName, Event, Failure, FailureKind, Rule, TableFacts, UnixTime, schema_failure,
+    Counts, DatabaseName, Event, Failure, FailureKind, Rule, RuleBook, TableFacts, UnixTime, schema_failure,
 };
 use crate::store::Store;
 
@@ -10,13 +10,13 @@ pub async fn census<S: Store>(
     database: &DatabaseName,
     now: UnixTime,
     store: &mut S,
-    rules: &[Rule],
+    book: &RuleBook,
     tell: &(dyn Fn(&Event) + Sync),
 ) -> Option<Failure> {
     let mut failures = Vec::new();
-    match store.inspect(rules).await {
-        Ok(facts) => {
-            for group in by_table(rules.iter().zip(&facts)) {
+    let failed_as_a_whole = match store.look(book).await {
+        Ok(looked) => {
+            for group in by_table(&looked) {
                 let counts = count(&group, now, store).await;
                 if counts.as_ref().is_err_and(|failure| failure.kind() == FailureKind::Interrupted) {
                     return counts.err();
@@ -31,14 +31,17 @@ pub async fn census<S: Store>(
                     tell(&Event::Counted { database, table, counts });
                 }
             }
+            failures.len() == looked.len()
         }
-        Err(failure) => failures = vec![failure; rules.len()],
-    }
+        Err(failure) => {
+            failures.push(failure);
+            true
+        }
+    };
     if failures.iter().any(|failure| failure.kind() == FailureKind::Interrupted) {
         // Told to stop: what was not counted is no failure.
         return failures.pop();
     }
-    let failed_as_a_whole = failures.len() == rules.len();
     let space = match failures.into_iter().next().filter(|_| failed_as_a_whole) {
         Some(failure) => Err(failure),
         None => store.space().await,
@@ -51,9 +54,9 @@ pub async fn census<S: Store>(
 type Looked<'a> = (&'a Rule, &'a TableFacts);
 
 /// The rules of each table together, because one pass counts them all.
-fn by_table<'a>(rules: impl Iterator<Item = Looked<'a>>) -> Vec<Vec<Looked<'a>>> {
+fn by_table(looked: &[(Rule, TableFacts)]) -> Vec<Vec<Looked<'_>>> {
     let mut groups: Vec<Vec<Looked<'_>>> = Vec::new();
-    for (rule, facts) in rules {
+    for (rule, facts) in looked {
         let same = groups.iter_mut().find(|group| group.iter().any(|(other, _)| other.table == rule.table));
         match same {
             Some(group) => group.push((rule, facts)),

@@ -79,7 +79,7 @@ fn watched(database: &Database) -> Watched {
     Watched {
         database: database.name.clone(),
         census: database.census,
-        tables: database.rules.iter().map(table).collect(),
+        tables: database.rules.rules(&[]).iter().map(table).collect(),
     }
 }
 
@@ -91,7 +91,7 @@ fn rope(database: &Arc<Database>, bell: &Arc<Bell>, observer: &Observer) -> Rope
 /// One tick a ring. A panic in a tick is that database's failure, and the next ring tries again.
 async fn work(database: Arc<Database>, bell: Arc<Bell>, observer: Observer, stop: CancellationToken) {
     let memory = |rule: &Rule| TableMemory::new(rule.clone(), database.batch, database.share);
-    let mut tables: Vec<TableMemory> = database.rules.iter().map(memory).collect();
+    let mut tables: Vec<TableMemory> = database.rules.rules(&[]).iter().map(memory).collect();
     loop {
         tokio::select! {
             () = bell.heard() => {}

@@ -102,8 +102,8 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
     let mut lines = vec![Line::fine(None, configured(database))];
     // As a sweep would be admitted, though it only reads: a file that could not be swept is a fault.
     let mut swept = store(database, Access::Write, &CancellationToken::new());
-    let facts = match swept.inspect(&database.rules).await {
-        Ok(facts) => facts,
+    let looked = match swept.look(&database.rules).await {
+        Ok(looked) => looked,
         Err(failure) => {
             lines.push(Line::failure(None, &failure));
             return lines;
@@ -111,11 +111,11 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
     };
     drop(swept);
     let mut reader = store(database, Access::Read, &CancellationToken::new());
-    if let Err(failure) = reader.inspect(&database.rules).await {
+    if let Err(failure) = reader.look(&database.rules).await {
         lines.push(Line::failure(None, &failure));
     }
     let counts = count(database, now, &mut reader).await;
-    for (rule, facts) in database.rules.iter().zip(&facts) {
+    for (rule, facts) in &looked {
         let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
         lines.extend(look_at_table(rule, facts, now, counts));
     }

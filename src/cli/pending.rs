@@ -44,12 +44,12 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
 /// The rows of every table that can be read, and why the others cannot.
 async fn abandoned(database: &Database, most: usize) -> (Vec<Row>, Vec<Failure>) {
     let mut store = store(database, Access::Read, &CancellationToken::new());
-    let facts = match store.inspect(&database.rules).await {
-        Ok(facts) => facts,
+    let looked = match store.look(&database.rules).await {
+        Ok(looked) => looked,
         Err(failure) => return (Vec::new(), vec![failure]),
     };
     let (mut found, mut failures) = (Vec::new(), Vec::new());
-    for (rule, facts) in database.rules.iter().zip(&facts) {
+    for (rule, facts) in &looked {
         let rows = match schema_failure(rule, facts) {
             Some(failure) => Err(failure),
             None => store.abandoned(rule, clock::now(), most).await,

@@ -60,7 +60,7 @@ pub(super) fn order<'a>(database: &'a Database, mode: Mode, stop: &'a Cancellati
 
 pub(super) fn memories(database: &Database) -> Vec<TableMemory> {
     let memory = |rule: &crate::plan::Rule| TableMemory::new(rule.clone(), database.batch, database.share);
-    database.rules.iter().map(memory).collect()
+    database.rules.rules(&[]).iter().map(memory).collect()
 }
 
 pub(super) fn store(database: &Database, access: Access, stop: &CancellationToken) -> Sqlite {

@@ -8,7 +8,10 @@ use config::{Value, ValueKind};
 
 use super::reader::mismatch;
 use super::{Schedule, known};
-use crate::plan::{DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, Share, TableLabel, Unit};
+use crate::plan::{
+    DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, Share, TableLabel, TableName,
+    TablePattern, Unit,
+};
 
 const SHORTEST_TICK: Duration = Duration::from_millis(100);
 const A_DURATION: &str =
@@ -119,8 +122,8 @@ pub(super) fn column(value: &Value) -> Result<Identifier, String> {
     name(value, Identifier::new)
 }
 
-/// A table's name, or a list of them.
-pub(super) fn tables(value: &Value) -> Result<Vec<Identifier>, String> {
+/// A table's name or a pattern of names, or a list of them.
+pub(super) fn tables(value: &Value) -> Result<Vec<TableName>, String> {
     match &value.kind {
         ValueKind::Array(tables) if tables.is_empty() => Err("expected at least one table".into()),
         ValueKind::Array(tables) => tables.iter().map(table).collect(),
@@ -128,12 +131,12 @@ pub(super) fn tables(value: &Value) -> Result<Vec<Identifier>, String> {
     }
 }
 
-fn table(value: &Value) -> Result<Identifier, String> {
+fn table(value: &Value) -> Result<TableName, String> {
     match &value.kind {
-        ValueKind::String(text) if text.contains('*') => {
-            Err(format!("a pattern of tables {}: one name", known::LATER_WORDS))
-        }
-        _ => column(value),
+        ValueKind::String(text) if text.contains(['*', '?']) => TablePattern::new(text)
+            .map(TableName::Pattern)
+            .map_err(|error| format!("{error}, found {text:?}")),
+        _ => column(value).map(TableName::Exact),
     }
 }
 

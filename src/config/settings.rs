@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Schedule;
-use crate::plan::{DatabaseName, Limit, Rule, Share};
+use crate::plan::{DatabaseName, Limit, RuleBook, Share};
 
 pub(super) const EVERY: Duration = Duration::from_secs(30);
 pub(super) const BATCH: Limit = Limit::MAX;
@@ -44,8 +44,8 @@ pub struct Database {
     pub census: Duration,
     /// Whether anything is deleted. Default: true.
     pub enabled: bool,
-    /// At least one, with labels of their own, in the order of the file.
-    pub rules: Vec<Rule>,
+    /// At least one block, in the order of the file.
+    pub rules: RuleBook,
 }
 
 /// When ticks begin.

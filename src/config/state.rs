@@ -67,7 +67,7 @@ pub(super) fn done<'a>(section: &Section<'a>) -> Option<(Done, Vec<Placed<'a>>)>
 /// Refuse what these tests share with others: `why` says what is wrong with it.
 pub(super) fn refuse_shared(tests: &[Placed<'_>], others: &[StateTest], why: &str) {
     for Placed { test, section } in tests {
-        for other in others.iter().filter(|other| same_column(test, other)) {
+        for other in others.iter().filter(|other| test.overlaps(other)) {
             match (test, other) {
                 (StateTest::OneOf { values, .. }, StateTest::OneOf { values: taken, .. }) => {
                     let nodes = section.get("in").and_then(|node| node.elements()).unwrap_or_default();
@@ -75,18 +75,8 @@ pub(super) fn refuse_shared(tests: &[Placed<'_>], others: &[StateTest], why: &st
                         section.reader.refuse(node, why);
                     }
                 }
-                (test, other)
-                    if test.is_of_null() && std::mem::discriminant(test) == std::mem::discriminant(other) =>
-                {
-                    section.refuse("is", why);
-                }
-                _ => {}
+                _ => section.refuse("is", why),
             }
         }
     }
-}
-
-/// SQLite takes `Status` and `status` for one column.
-fn same_column(one: &StateTest, other: &StateTest) -> bool {
-    one.column().as_str().eq_ignore_ascii_case(other.column().as_str())
 }

@@ -7,7 +7,7 @@ use config::{Value, ValueKind};
 use super::reader::{Node, Section};
 use super::state::{Placed, plain, refuse_shared};
 use super::{clock, decode, known, state};
-use crate::plan::{Clock, Done, Identifier, Rule, StateTest, TableLabel, side_by_side};
+use crate::plan::{Block, Clock, Done, Rule, RuleBook, StateTest, TableLabel, TableName};
 
 /// What the tables of a database inherit from it.
 #[derive(Clone, Copy)]
@@ -18,9 +18,9 @@ pub(super) struct Inherited {
 }
 
 /// The rules of a database.
-pub(super) fn rules(database: &Section<'_>, inherited: Inherited) -> Vec<Rule> {
+pub(super) fn rules(database: &Section<'_>, inherited: Inherited) -> RuleBook {
     if !database.has("table") {
-        return vec![Rule::key_table(inherited.retention.unwrap_or_default())];
+        return RuleBook::of(Rule::key_table(inherited.retention.unwrap_or_default()));
     }
     let sections = database.sections("table", "[[database.table]]", known::TABLE);
     let mut read = Read::default();
@@ -29,60 +29,63 @@ pub(super) fn rules(database: &Section<'_>, inherited: Inherited) -> Vec<Rule> {
             sections.iter().any(|other| other.has("pending") && share_a_table(section, other));
         read.block(section, inherited, pending_elsewhere);
     }
-    side_by_side(read.rules)
+    RuleBook::new(read.blocks)
 }
 
-/// The rules that were read so far.
+/// What was read so far.
 #[derive(Default)]
 struct Read {
-    rules: Vec<Rule>,
+    blocks: Vec<Block>,
     labels: Vec<TableLabel>,
 }
 
 impl Read {
-    /// One block is a rule for each table that it names.
     fn block(&mut self, section: &Section<'_>, inherited: Inherited, pending_elsewhere: bool) {
         let standard = Rule::key_table(Duration::ZERO);
-        let tables = read_or(section, "table", decode::tables, &vec![standard.table.clone()]);
-        let labels: Vec<TableLabel> =
-            tables.iter().flatten().filter_map(|table| self.label(section, table, tables.as_ref())).collect();
+        let exact = vec![TableName::Exact(standard.table.clone())];
+        let tables = read_or(section, "table", decode::tables, &exact);
+        let name =
+            if section.has("name") { section.read("name", decode::label).map(Some) } else { Some(None) };
         let rule = rule(section, standard, inherited, pending_elsewhere);
-        let (Some(tables), Some((rule, done))) = (tables, rule) else { return };
-        self.refuse_taken(&tables, &done);
-        let named = tables.into_iter().zip(labels);
-        self.rules.extend(named.map(|(table, label)| Rule { table, label, ..rule.clone() }));
+        let (Some(tables), Some(name)) = (tables, name) else { return };
+        if let Some((rule, done)) = rule {
+            let block = Block { rule, name, tables };
+            self.refuse_labels(section, &block);
+            self.refuse_taken(&block, &done);
+            self.blocks.push(block);
+        }
     }
 
-    /// The table's own name, the block's, or both where the block names several tables.
-    fn label(
-        &mut self,
-        section: &Section<'_>,
-        table: &Identifier,
-        tables: Option<&Vec<Identifier>>,
-    ) -> Option<TableLabel> {
-        let label = match (section.has("name"), tables.is_some_and(|tables| tables.len() > 1)) {
-            (false, _) => TableLabel::new(table.as_str()).ok()?,
-            (true, false) => section.read("name", decode::label)?,
-            (true, true) => {
-                TableLabel::new(&format!("{}/{table}", section.read("name", decode::label)?)).ok()?
+    /// What a pattern will match is not known yet.
+    fn refuse_labels(&mut self, section: &Section<'_>, block: &Block) {
+        for table in &block.tables {
+            let TableName::Exact(table) = table else { continue };
+            let Some(label) = block.label(table) else { continue };
+            if self.labels.contains(&label) {
+                section
+                    .refuse("name", format!("another rule has the name `{label}`: set a `name` of its own"));
             }
-        };
-        if self.labels.contains(&label) {
-            section.refuse("name", format!("another rule has the name `{label}`: set a `name` of its own"));
+            self.labels.push(label);
         }
-        self.labels.push(label.clone());
-        Some(label)
     }
 
-    /// A value that two rules of a table call done would be deleted by the shorter of the two.
-    fn refuse_taken(&self, tables: &[Identifier], done: &[Placed<'_>]) {
-        let same = |rule: &&Rule| tables.iter().any(|table| same_name(table.as_str(), rule.table.as_str()));
-        for rule in self.rules.iter().filter(same) {
-            let why = format!("rule `{}` of the same table calls this done as well", rule.label);
-            let values: Vec<StateTest> =
-                rule.done.tests().iter().filter(|test| !test.is_of_null()).cloned().collect();
-            refuse_shared(done, &values, &why);
+    /// What two rules of a table call done would be deleted by the shorter of the two.
+    fn refuse_taken(&self, block: &Block, done: &[Placed<'_>]) {
+        let same = |other: &&Block| {
+            other.tables.iter().any(|table| block.tables.iter().any(|own| same_table(table, own)))
+        };
+        for other in self.blocks.iter().filter(same) {
+            let why = "another rule of the same table calls this done as well";
+            refuse_shared(done, other.rule.done.tests(), why);
         }
+    }
+}
+
+fn same_table(one: &TableName, other: &TableName) -> bool {
+    match (one, other) {
+        (TableName::Exact(one), TableName::Exact(other)) => same_name(one.as_str(), other.as_str()),
+        (TableName::Pattern(one), TableName::Pattern(other)) => one == other,
+        _ => false,
     }
 }
 

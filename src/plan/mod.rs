@@ -6,6 +6,7 @@
 //! counts and failures are values of this room too, because every other room
 //! speaks of them.
 
+mod book;
 mod clock;
 mod counts;
 mod event;
@@ -24,6 +25,7 @@ mod time;
 mod unit;
 mod value;
 
+pub use book::{Block, RuleBook, TableName, TablePattern, TablePatternError};
 pub use clock::{Clock, ClockColumn, ClockError};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State, Unfinished};
 pub use event::{Event, Journal, SpaceUsed};

@@ -137,6 +137,13 @@ impl Rule {
         rule
     }
 
+    /// Whether another rule is for the same table and calls the same rows done: the shorter
+    /// retention of the two would win.
+    #[must_use]
+    pub fn clashes_with(&self, other: &Self) -> bool {
+        self.table.as_str().eq_ignore_ascii_case(other.table.as_str()) && self.done.overlaps(&other.done)
+    }
+
     /// Every column that the rule reads, some of them more than once.
     pub fn columns(&self) -> impl Iterator<Item = &Identifier> {
         let beside = self.beside.before.iter().chain(&self.beside.after);

@@ -33,6 +33,20 @@ impl StateTest {
         !matches!(self, Self::OneOf { .. })
     }
 
+    /// Whether both test one column for the same thing, or for one value at least.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            // SQLite takes `Status` and `status` for one column.
+            _ if !self.column().as_str().eq_ignore_ascii_case(other.column().as_str()) => false,
+            (Self::OneOf { values, .. }, Self::OneOf { values: others, .. }) => {
+                values.iter().any(|value| others.contains(value))
+            }
+            (Self::Null(_), Self::Null(_)) | (Self::NotNull(_), Self::NotNull(_)) => true,
+            _ => false,
+        }
+    }
+
     /// The column says so.
     #[must_use]
     pub fn predicate(&self) -> Predicate {
@@ -68,6 +82,17 @@ impl Done {
         match self {
             Self::Any(tests) => any(tests),
             Self::EveryRow => Predicate::All(Vec::new()),
+        }
+    }
+
+    /// Whether both name the same rows by a value.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Any(tests), Self::Any(others)) => {
+                tests.iter().any(|test| others.iter().any(|other| test.overlaps(other)))
+            }
+            _ => true,
         }
     }
 

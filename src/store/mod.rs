@@ -9,7 +9,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::plan::{
-    BatchBound, BatchCost, Counts, Cutoff, Failure, Key, Rule, SkipReason, SpaceUsed, TableFacts, UnixTime,
+    BatchBound, BatchCost, Counts, Cutoff, Failure, Key, Rule, RuleBook, SkipReason, SpaceUsed, TableFacts,
+    UnixTime,
 };
 
 /// One walk of the keys, or the rest of one.
@@ -57,8 +58,23 @@ impl Batch {
 
 /// An engine at work on one database. Calls follow one another; a rest between them costs no thread.
 pub trait Store: Send {
+    /// The rules of the book as the schema stands, which is looked at only where the book has patterns.
+    fn rules(&mut self, book: &RuleBook) -> impl Future<Output = Result<Vec<Rule>, Failure>> + Send;
+
     /// What the schema says of each rule's table. It creates nothing beside the database.
     fn inspect(&mut self, rules: &[Rule]) -> impl Future<Output = Result<Vec<TableFacts>, Failure>> + Send;
+
+    /// Each rule of the book with what the schema says of its table.
+    fn look(
+        &mut self,
+        book: &RuleBook,
+    ) -> impl Future<Output = Result<Vec<(Rule, TableFacts)>, Failure>> + Send {
+        async {
+            let rules = self.rules(book).await?;
+            let facts = self.inspect(&rules).await?;
+            Ok(rules.into_iter().zip(facts).collect())
+        }
+    }
 
     /// Read a bounded number of rows in ascending key order, outside the write lock.
     fn search(

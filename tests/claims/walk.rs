@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use keysweep::plan::{
-    BatchBound, Counts, Cutoff, DatabaseName, Event, Failure, Key, Limit, Report, Rule, Share, SpaceUsed,
-    Stop, TableFacts, UnixTime,
+    BatchBound, Counts, Cutoff, DatabaseName, Event, Failure, Key, Limit, Report, Rule, RuleBook, Share,
+    SpaceUsed, Stop, TableFacts, UnixTime,
 };
 use keysweep::store::sqlite::{Access, Sqlite};
 use keysweep::store::{Batch, Leg, Step, Store};
@@ -22,6 +22,10 @@ struct Recorded {
 }
 
 impl Store for Recorded {
+    async fn rules(&mut self, book: &RuleBook) -> Result<Vec<Rule>, Failure> {
+        self.store.rules(book).await
+    }
+
     async fn inspect(&mut self, rules: &[Rule]) -> Result<Vec<TableFacts>, Failure> {
         self.store.inspect(rules).await
     }

@@ -9,7 +9,7 @@ use super::access::{Access, admit, open_untouched};
 use super::failure::explain;
 use super::render::{WalkedBy, quoted};
 use super::search;
-use crate::plan::{Cutoff, Failure, Rule, TableFacts, TableKind, UnixTime};
+use crate::plan::{Cutoff, Failure, Identifier, Rule, TableFacts, TableKind, UnixTime};
 use crate::store::Leg;
 
 /// The schema as it was looked at; another version means that what was found may no longer hold.
@@ -34,14 +34,37 @@ impl Looked {
 
 /// A database that is refused for its schema gets no `-wal` beside it, so look first without opening it for work.
 pub(super) fn look_untouched(path: &Path, access: Access, rules: &[Rule]) -> Result<Option<Looked>, Failure> {
+    untouched(path, access, |connection| Looked::at(connection, path, rules))
+}
+
+/// The tables of a database without opening it for work.
+pub(super) fn tables_untouched(path: &Path, access: Access) -> Result<Option<Vec<Identifier>>, Failure> {
+    untouched(path, access, table_names)
+}
+
+fn untouched<T>(
+    path: &Path,
+    access: Access,
+    look: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<Option<T>, Failure> {
     let file = admit(path, access)?;
     if file.has_journal {
         return Ok(None);
     }
-    let connection = open_untouched(&file)?;
-    let looked = Looked::at(&connection, path, rules);
+    let looked = look(&open_untouched(&file)?);
     looked.map(Some).map_err(|error| explain(path, "read the schema", &error))
 }
+
+/// Every ordinary table, by name. One whose name we cannot write is none that a pattern can mean.
+pub(super) fn table_names(connection: &Connection) -> rusqlite::Result<Vec<Identifier>> {
+    let sql = format!("{TABLES} ORDER BY name");
+    let names: Vec<String> =
+        connection.prepare(&sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(names.iter().filter_map(|name| Identifier::new(name).ok()).collect())
+}
+
+const TABLES: &str = "SELECT name FROM pragma_table_list \
+    WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
 
 /// The facts of one rule's table.
 fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite::Result<TableFacts> {
@@ -59,11 +82,7 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
         in_key_order: !is_table || in_key_order(connection, rule)?,
         referenced_by: if is_table { referencing_tables(connection, table)? } else { Vec::new() },
         delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
-        tables: names(
-            connection,
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND ?1 IS NOT NULL ORDER BY name LIMIT 20",
-            table,
-        )?,
+        tables: names(connection, &format!("{TABLES} AND ?1 IS NOT NULL ORDER BY name LIMIT 20"), table)?,
         rowid: if is_table { rowid_alias(connection, table)? } else { None },
     })
 }

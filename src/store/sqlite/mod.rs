@@ -27,12 +27,12 @@ pub(crate) use self::batch::{Attempt, Order, attempt};
 use self::census::Pass;
 pub(crate) use self::failure::{explain, is_certain, remedy};
 pub(crate) use self::inspect::schema_version;
-use self::inspect::{Looked, look_untouched};
+use self::inspect::{Looked, look_untouched, table_names, tables_untouched};
 use self::lane::{Lane, Trouble, Working, blocking};
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
-    BatchBound, Counts, Cutoff, Failure, FailureKind, Journal, Key, Limit, Rule, SpaceUsed, TableFacts,
-    UnixTime,
+    BatchBound, Counts, Cutoff, Failure, FailureKind, Journal, Key, Limit, Rule, RuleBook, SpaceUsed,
+    TableFacts, UnixTime,
 };
 
 /// A database file at work.
@@ -73,6 +73,22 @@ impl Sqlite {
 }
 
 impl Store for Sqlite {
+    async fn rules(&mut self, book: &RuleBook) -> Result<Vec<Rule>, Failure> {
+        if book.patterns().next().is_none() {
+            return Ok(book.rules(&[]));
+        }
+        let path = self.lane.path.clone();
+        let access = self.lane.access;
+        let tables = match blocking(&self.lane.path, move || tables_untouched(&path, access)).await?? {
+            Some(tables) => tables,
+            None => {
+                let look = |working: &Working| working.read("read the schema", table_names);
+                self.lane.call("read the schema", look).await?.0
+            }
+        };
+        Ok(book.rules(&tables))
+    }
+
     async fn inspect(&mut self, rules: &[Rule]) -> Result<Vec<TableFacts>, Failure> {
         let looked = self.look(rules).await?;
         self.inspected = Some(looked.version);
