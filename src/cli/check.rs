@@ -1,16 +1,18 @@
 //! `check`: what a careful colleague would look at before letting a deleter near a database.
 
+mod guards;
+
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::print::{Printer, length};
+use super::print::Printer;
 use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::clock;
 use crate::config::{Database, Settings};
 use crate::plan::{
-    Counts, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, UnixTime, schema_failure,
-    table_findings,
+    Counts, Failure, FailureKind, Guards, HoldReason, Rule, Severity, TableFacts, UnixTime, length,
+    schema_failure, table_findings,
 };
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -67,6 +69,8 @@ impl Verdict {
                 | FailureKind::Interrupted
                 | FailureKind::Internal,
             ) => Outcome::Unknown,
+            // It is shown before it is acted on, and ends by itself: no fault of the config.
+            Self::Hold(HoldReason::Horizon) => Outcome::Yes,
             Self::Hold(_) | Self::Down(_) => Outcome::No,
         }
     }
@@ -77,6 +81,10 @@ impl Line {
         Self { table: table.map(|rule| rule.label.to_string()), verdict: Verdict::Fine, what, remedy: None }
     }
 
+    fn hold(table: Option<&Rule>, reason: HoldReason, why: &Failure) -> Self {
+        Self { verdict: Verdict::Hold(reason), ..Self::failure(table, why) }
+    }
+
     fn failure(table: Option<&Rule>, failure: &Failure) -> Self {
         let verdict = HoldReason::of(failure.kind()).map_or(Verdict::Down(failure.kind()), Verdict::Hold);
         let table = table.map(|rule| rule.label.to_string());
@@ -85,11 +93,18 @@ impl Line {
 }
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
+    let folder = settings.state_dir.clone();
+    let (memory, faulty) = guards::memory(folder.as_deref());
     let databases = chosen(settings, args.database.as_deref())?;
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
         for database in &databases {
-            let lines = look(database, clock::now()).await;
+            let reading = clock::reading();
+            let guards = memory.guards(database, &database.rules, &reading).await;
+            let mut lines = vec![Line::fine(None, configured(database))];
+            lines.extend(guards::of_database(database, folder.as_deref(), &guards));
+            lines.extend(faulty.as_ref().map(|failure| Line::failure(None, failure)));
+            lines.extend(look(database, &guards, reading.wall).await);
             outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
             print(database, &lines, printer)?;
         }
@@ -97,8 +112,8 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
     })
 }
 
-async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
-    let mut lines = vec![Line::fine(None, configured(database))];
+async fn look(database: &Database, guards: &Guards, now: UnixTime) -> Vec<Line> {
+    let mut lines = Vec::new();
     // As a sweep would be admitted, though it only reads: a file that could not be swept is a fault.
     let mut swept = store(database, Access::Write, &CancellationToken::new());
     let facts = match swept.inspect(&database.rules).await {
@@ -114,7 +129,7 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
         lines.push(Line::failure(None, &failure));
     }
     for (rule, facts) in database.rules.iter().zip(&facts) {
-        lines.extend(look_at_table(rule, facts, now, &mut reader).await);
+        lines.extend(look_at_table(rule, facts, guards, now, &mut reader).await);
     }
     lines
 }
@@ -133,7 +148,13 @@ fn configured(database: &Database) -> String {
     )
 }
 
-async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &mut Sqlite) -> Vec<Line> {
+async fn look_at_table(
+    rule: &Rule,
+    facts: &TableFacts,
+    guards: &Guards,
+    now: UnixTime,
+    reader: &mut Sqlite,
+) -> Vec<Line> {
     let mut lines = vec![Line::fine(Some(rule), retained(rule, now))];
     for finding in table_findings(rule, facts) {
         let verdict = match finding.severity {
@@ -145,7 +166,10 @@ async fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime, reader: &
     }
     if schema_failure(rule, facts).is_none() {
         match reader.count(rule, now).await {
-            Ok(counts) => lines.extend(counted(rule, &counts)),
+            Ok(counts) => {
+                lines.extend(counted(rule, &counts));
+                lines.extend(guards::of_table(rule, &counts, guards));
+            }
             Err(failure) => lines.push(Line::failure(Some(rule), &failure)),
         }
     }

@@ -6,7 +6,7 @@ use config::{Value, ValueKind};
 
 use super::reader::Section;
 use super::{decode, known};
-use crate::plan::{Abandoned, Clock, Done, Identifier, Rule, StateTest, TableLabel, Unit};
+use crate::plan::{Abandoned, Clock, Done, Identifier, Rule, StateTest, TableLabel, Unit, length};
 
 /// SQLite refuses an expression that is too deep; no state column has so many values.
 const MOST_VALUES: usize = 100;
@@ -61,6 +61,7 @@ fn rule(
     } else {
         clock(section, inherited, standard.clock.as_ref()).map(Some)
     };
+    refuse_broken_promise(section, clock.as_ref().and_then(Option::as_ref));
     let may_be_pending = pending.as_ref().is_some_and(|pending| !pending.is_empty());
     let abandoned = abandoned(section, clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending));
     Some(Rule {
@@ -186,6 +187,23 @@ fn since(
     clock
         .map_err(|error| section.refuse(place, format!("{error}: here, in the database or in [defaults]")))
         .ok()
+}
+
+/// Whoever promises callers a time in which a retry is replayed must keep the rows for that time.
+fn refuse_broken_promise(section: &Section<'_>, clock: Option<&Clock>) {
+    let Some(promise) = section.read("promise", decode::some_time) else { return };
+    let Some(clock) = clock else { return };
+    if clock.is_expiry() {
+        let why = "expected beside `since` only: beside `expires` the writer of a row promises its instant";
+        section.refuse("promise", why);
+    } else if clock.retention() < promise {
+        let (retention, promise) = (length(clock.retention()), length(promise));
+        let why = format!(
+            "retention {retention} is shorter than the promise {promise}: a retry within it would act twice; \
+             make the retention longer, here, in the database or in [defaults], or promise less"
+        );
+        section.refuse(if section.has("retention") { "retention" } else { "promise" }, why);
+    }
 }
 
 fn instant(section: &Section<'_>) -> Option<(Identifier, Unit)> {

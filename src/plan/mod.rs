@@ -7,10 +7,13 @@
 //! speaks of them.
 
 mod clock;
+mod clock_guard;
 mod counts;
 mod event;
 mod failure;
 mod finding;
+mod guard;
+mod horizon;
 mod limit;
 mod name;
 mod ownership;
@@ -20,12 +23,16 @@ mod report;
 mod rule;
 mod time;
 mod value;
+mod window;
 
 pub use clock::{Clock, ClockError, Encoded, Unit};
+pub use clock_guard::{BootTime, ClockJump, Reading};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State};
 pub use event::{Event, Journal, SpaceUsed};
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, HoldReason, Severity, TableFacts, TableKind, schema_failure, table_findings};
+pub use guard::{Guards, Pause, share_failure};
+pub use horizon::{Horizon, Seen, Unsettled, Waiting};
 pub use limit::{Limit, LimitError, Share, ShareError};
 pub use name::{DatabaseName, Identifier, NameError, TableLabel};
 pub use ownership::{FileFacts, Us, may_share_files};
@@ -33,6 +40,7 @@ pub use pace::{BATCH_HOLD, BatchBound, BatchCost, Pace};
 pub use predicate::{Literal, Predicate};
 pub use report::{Report, SkipReason, Skips, Stop};
 pub use rule::{Abandoned, Done, KeyColumns, KeyColumnsError, Rule, StateTest};
-pub use time::{Cutoff, TimeError, UnixTime};
+pub use time::{Cutoff, TimeError, UnixTime, length};
 pub(crate) use value::hex;
 pub use value::{Key, Value};
+pub use window::{Window, WindowError};

@@ -57,6 +57,15 @@ impl fmt::Display for UnixTime {
     }
 }
 
+/// A length of time in the largest unit that it is a whole number of, as config writes it.
+#[must_use]
+pub fn length(length: Duration) -> String {
+    const UNITS: [(u128, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let millis = length.as_millis();
+    let unit = UNITS.iter().find(|(unit, _)| millis > 0 && millis.is_multiple_of(*unit));
+    unit.map_or_else(|| format!("{millis}ms"), |(unit, name)| format!("{}{name}", millis / unit))
+}
+
 /// The latest clock value of an expired row: `now - retention`, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Cutoff(UnixTime);
