@@ -11,6 +11,9 @@ const MOST_AHEAD: Duration = Duration::from_secs(60);
 /// So long may a machine have been off: what the wall clock did meanwhile, nothing tells.
 const LONGEST_OFF: Duration = Duration::from_secs(30 * 86_400);
 
+/// In seconds, the longest that a thread is kept between its two clocks.
+const SLOWEST_READER: f64 = 60.0;
+
 /// The time since the boot, suspended time too. Nobody can set this clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootTime {
@@ -31,11 +34,13 @@ pub struct Reading {
 
 impl Reading {
     /// The time since an earlier reading by the boot-time clock; nothing where a boot lies between.
-    /// The same boot with less time is another one: a container that was moved, or its clock.
+    /// The same boot with much less time is another one: a container that was moved, or its clock. With a
+    /// little less it is two threads that read at once, of which the second may be the slower.
     #[must_use]
     pub fn in_this_boot_since(&self, earlier: &Self) -> Option<Duration> {
         let length = self.boot.seconds - earlier.boot.seconds;
-        Duration::try_from_secs_f64(length).ok().filter(|_| self.boot.id == earlier.boot.id)
+        let same = self.boot.id == earlier.boot.id && length > -SLOWEST_READER;
+        Duration::try_from_secs_f64(length.max(0.0)).ok().filter(|_| same)
     }
 }
 
@@ -107,6 +112,9 @@ mod tests {
             (NOON + 7_200.0, 1_000.0, true),
             (NOON + 7_200.0, 8_200.0, false),
             (NOON + 7_200.0, 8_130.0, true),
+            // Another thread was faster, and read the clock before it jumped.
+            (NOON + 7_200.0, 999.9, true),
+            (NOON, 999.9, false),
             // A year in which the machine was suspended, and counted on.
             (NOON + 365.0 * DAY, 1_000.0 + 365.0 * DAY, false),
             (f64::MAX, 1_000.0, true),

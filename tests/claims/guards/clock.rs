@@ -1,11 +1,11 @@
 //! The wall clock jumps ahead: nothing is deleted until it is right, or a person says that it is.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{DAY, Guarded, HOUR, QUICK, checked, holds, is_gone, is_held, is_swept, released, ticks_on};
 use super::{held_sample, wait_for_deleted, would_be_held};
 use crate::support::faked::Faked;
-use crate::support::now;
+use crate::support::{Daemon, now};
 
 /// No horizon is in the way.
 const SETTLED: &str = "settle = '0s'\n";
@@ -99,6 +99,23 @@ fn a_jump_across_a_restart_is_held_and_each_way_out_ends_it() {
     is_swept(&guarded.at("+2h", SETTLED, &["sweep"]), 1);
     is_gone(&guarded.file("accept-clock"));
     is_swept(&guarded.at("+2h", SETTLED, &["sweep"]), 0);
+}
+
+#[test]
+fn the_last_trusted_reading_is_written_at_the_end_also_by_a_daemon() {
+    let guarded = Guarded::new();
+    let daemon = Daemon::start(&guarded.config(&format!("{QUICK}{SETTLED}")));
+    let written = || {
+        let clock = std::fs::read(guarded.file("clock.json")).unwrap();
+        serde_json::from_slice::<Value>(&clock).unwrap()["trusted"]["wall"].as_f64().unwrap()
+    };
+    wait_for_deleted(&daemon, 1.0);
+    ticks_on(&daemon, "drained");
+    let sample = r#"keysweep_last_attempt_timestamp_seconds{database="app",table="keys"}"#;
+    let last = daemon.metric(sample).unwrap();
+    daemon.signal("TERM");
+    daemon.ended();
+    assert!(written() >= last, "it does not write at its end");
 }
 
 #[test]
