@@ -50,12 +50,12 @@ fn a_person_accepts_the_clock_by_a_file_that_is_then_removed() {
 #[test]
 fn a_word_that_nothing_is_held_for_is_removed_and_accepts_no_later_jump() {
     let guarded = Guarded::new();
-    let faked = Faked::start(&guarded.config(&format!("{QUICK}{SETTLED}")), "+0");
-    wait_for_deleted(&faked.daemon, 1.0);
     guarded.touch("accept-clock");
-    is_gone(&guarded.file("accept-clock"));
-    faked.jump_to("+2h");
-    holds(&faked.daemon, &guarded.database, "clock");
+    let answer = guarded.at("+0", SETTLED, &["sweep"]);
+    is_swept(&answer, 1);
+    assert!(answer.stderr.contains("nothing was held that it could accept"), "{answer:?}");
+    assert!(!guarded.file("accept-clock").exists());
+    is_held(&guarded.at("+2h", SETTLED, &["sweep"]), "clock");
 }
 
 #[test]

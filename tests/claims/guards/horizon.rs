@@ -130,6 +130,15 @@ fn one_word_accepts_what_is_held_in_every_database() {
 }
 
 #[test]
+fn a_word_that_cannot_be_removed_is_obeyed_and_said() {
+    let guarded = Guarded::new();
+    std::fs::create_dir(guarded.file("accept-horizon")).unwrap();
+    let answer = guarded.ask("", &["sweep"]);
+    is_swept(&answer, 1);
+    assert!(answer.stderr.contains("cannot be removed: it is obeyed until someone removes it"), "{answer:?}");
+}
+
+#[test]
 fn settle_0_and_no_state_dir_are_no_guard() {
     let guarded = Guarded::new();
     is_swept(&guarded.ask("settle = '0s'", &["sweep"]), 1);
@@ -162,6 +171,10 @@ fn a_horizon_that_cannot_be_read_was_never_seen_and_that_is_said() {
 fn what_cannot_be_remembered_is_not_acted_on() {
     let guarded = Guarded::new();
     std::fs::create_dir(guarded.file(APP)).unwrap();
+    for _ in 0..2 {
+        let said = is_held(&guarded.ask("settle = '1ms'", &["sweep"]), "horizon");
+        assert!(said.contains("cannot be written"), "{said}");
+    }
     let daemon = Daemon::start(&guarded.config(&format!("{QUICK}settle = '1ms'")));
     let said = holds(&daemon, &guarded.database, "horizon");
     assert!(said["error"].as_str().unwrap().contains("cannot be written"), "{said}");

@@ -10,7 +10,7 @@ use crate::support::{Daemon, Database, wait_for};
 
 /// One row a batch and much rest: slow enough to be paused half-way.
 const SLOW: &str = "settle = '0s'\nbatch = 1\nshare = 0.001\n";
-const MANY: usize = 400;
+const MANY: usize = 100;
 
 fn many() -> Guarded {
     let guarded = Guarded::new();
