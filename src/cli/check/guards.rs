@@ -43,6 +43,6 @@ fn guarded(database: &Database, folder: Option<&Path>) -> String {
         None => "no state_dir: no horizon is guarded, no clock across a restart".into(),
     };
     let window = database.window.map_or("at any time".into(), |window| format!("from {window} UTC"));
-    let share = database.max_share.map_or("any".into(), |most| format!("at most {}", most.get()));
-    format!("guards: deleting {window}; a sweep may take {share} share of the finished rows; {horizons}")
+    let share = database.max_share.map_or("any share".into(), |most| format!("up to {}", most.get()));
+    format!("guards: deleting {window}; a sweep may take {share} of the finished rows; {horizons}")
 }
