@@ -1,8 +1,30 @@
-//! The wall clock. It is read here and nowhere else, once a tick.
+//! The clocks. They are read here and nowhere else, once a tick.
 
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use crate::plan::UnixTime;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::plan::{BootTime, Reading, UnixTime};
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The wall clock and the boot-time clock. In this order: a process that is stopped between the two
+/// sees a wall clock that is ahead, and is right again at the next reading.
+#[must_use]
+pub fn reading() -> Reading {
+    let boot = boot_time();
+    Reading { wall: now(), boot }
+}
+
+fn boot_time() -> BootTime {
+    static ID: OnceLock<Arc<str>> = OnceLock::new();
+    // Where nothing tells one boot from another, two of them count as one, by which more is held.
+    let id = || std::fs::read_to_string(BOOT_ID).map_or("unknown".into(), |id| id.trim().into());
+    let time = clock_gettime(ClockId::Boottime);
+    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    BootTime { id: Arc::clone(ID.get_or_init(id)), seconds }
+}
 
 /// Now, rounded down to the millisecond: a cutoff may be early, never late.
 #[must_use]

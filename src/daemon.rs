@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Settings, Timing};
+use crate::memory::Memory;
 use crate::observe::{self, Observer, Watched, WatchedTable};
 use crate::plan::{Clock, Event, Failure, FailureKind, Rule, UnixTime};
 use crate::schedule::{self, Bell, Rope};
@@ -43,6 +44,7 @@ pub enum StartError {
 /// [`StartError`] before anything was swept. A database that fails later is down, and the daemon runs on.
 pub async fn run(
     settings: Settings,
+    memory: Memory,
     listener: Option<TcpListener>,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
@@ -54,7 +56,7 @@ pub async fn run(
     for database in settings.databases.into_iter().map(Arc::new) {
         let bell = Arc::new(Bell::default());
         ropes.push((database.timing.clone(), rope(&database, &bell, &observer)));
-        tasks.spawn(work(Arc::clone(&database), bell, observer.clone(), stop.clone()));
+        tasks.spawn(work(Arc::clone(&database), memory.clone(), bell, observer.clone(), stop.clone()));
         tasks.spawn(count(database, Arc::clone(&censuses), observer.clone(), stop.clone()));
     }
     let pulse = schedule::start(ropes, &tasks, stop.clone()).await?;
@@ -68,6 +70,7 @@ pub async fn run(
     if timeout(LONGEST_STOP, tasks.wait()).await.is_err() {
         tracing::warn!("a task did not end in time; its transaction is rolled back with its connection");
     }
+    memory.close();
     Ok(())
 }
 
@@ -89,16 +92,23 @@ fn rope(database: &Arc<Database>, bell: &Arc<Bell>, observer: &Observer) -> Rope
 }
 
 /// One tick a ring. A panic in a tick is that database's failure, and the next ring tries again.
-async fn work(database: Arc<Database>, bell: Arc<Bell>, observer: Observer, stop: CancellationToken) {
-    let memory = |rule: &Rule| TableMemory::new(rule.clone(), database.batch, database.share);
-    let mut tables: Vec<TableMemory> = database.rules.rules(&[]).iter().map(memory).collect();
+async fn work(
+    database: Arc<Database>,
+    memory: Memory,
+    bell: Arc<Bell>,
+    observer: Observer,
+    stop: CancellationToken,
+) {
+    let table = |rule: &Rule| TableMemory::new(rule.clone(), database.batch, database.share);
+    let mut tables: Vec<TableMemory> = database.rules.rules(&[]).iter().map(table).collect();
     loop {
         tokio::select! {
             () = bell.heard() => {}
             () = stop.cancelled() => return,
         }
         // A copy goes in: what holds until a restart must outlive a panic.
-        let one = one_tick(Arc::clone(&database), tables.clone(), observer.clone(), stop.clone());
+        let one =
+            one_tick(Arc::clone(&database), memory.clone(), tables.clone(), observer.clone(), stop.clone());
         match tokio::spawn(one).await {
             Ok(after) => tables = after,
             Err(error) => {
@@ -111,17 +121,20 @@ async fn work(database: Arc<Database>, bell: Arc<Bell>, observer: Observer, stop
 
 async fn one_tick(
     database: Arc<Database>,
+    memory: Memory,
     mut tables: Vec<TableMemory>,
     observer: Observer,
     stop: CancellationToken,
 ) -> Vec<TableMemory> {
-    let now = clock::now();
+    let reading = clock::reading();
+    let now = reading.wall;
     let budget = database.budget.unwrap_or_else(|| until_next(&database.timing, now));
     let order = Order {
         database: &database.name,
         now,
         budget: Some(budget),
         enabled: database.enabled,
+        guards: memory.guards(&database, &database.rules.rules(&[]), &reading).await,
         mode: Mode::Delete,
         stop: &stop,
     };

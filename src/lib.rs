@@ -24,7 +24,8 @@
 //! | [`store`] | touches a database; one folder an engine | plan |
 //! | [`tick`] | one tick of one database | plan, store |
 //! | [`census`] | the counts, apart from the sweep | plan, store |
-//! | [`clock`] | reads the wall clock, once a tick | plan |
+//! | [`clock`] | reads the clocks, once a tick | plan |
+//! | [`memory`] | what must outlive a process: `state_dir`, the only files of ours; judges the guards by it | config, plan |
 //! | [`schedule`] | rings bells | clock, config, plan |
 //! | [`observe`] | is told, and shows: metrics, status page, log | plan |
 //! | [`record`] | the write side: keys and operations for an application | clock, plan, store |
@@ -38,8 +39,8 @@
 //! bell -> worker -> tick (clock once) -> plan -> search, batch <-> store -> events, report -> observe
 //! ```
 //!
-//! The [`schedule`] rings a database's bell; its worker in [`daemon`] reads the clock and calls
-//! [`tick::tick`], which inspects the schema, lets [`plan`] find what is wrong with it, and gives
+//! The [`schedule`] rings a database's bell; its worker in [`daemon`] reads the clock, asks [`memory`]
+//! what the guards say of it, and calls [`tick::tick`], which inspects the schema, lets [`plan`] find what is wrong with it, and gives
 //! each table a turn: a step of the search outside the write lock, or a batch inside it, and a
 //! rest. Every committed batch and every report is told to [`observe`], which is what people and
 //! Prometheus read. The command `sweep` calls the same function without a bell.
@@ -50,6 +51,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod daemon;
+pub mod memory;
 pub mod observe;
 pub mod plan;
 pub mod record;

@@ -2,6 +2,7 @@
 //!
 //! The worker of the daemon and the command `sweep` call the same function.
 
+mod guard;
 mod sweep;
 
 use std::time::Duration;
@@ -10,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{
-    DatabaseName, Event, Failure, FailureKind, Finding, HoldReason, Key, Limit, Pace, Report, Rule, Severity,
-    Share, Stop, TableFacts, TableLabel, UnixTime, table_findings,
+    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, Key, Limit, Pace, Report, Rule,
+    Severity, Share, Stop, TableFacts, TableLabel, UnixTime, table_findings,
 };
 use crate::store::Store;
 use sweep::{Sweep, Turn};
@@ -27,6 +28,8 @@ pub struct Order<'a> {
     pub budget: Option<Duration>,
     /// `false`: nothing is deleted.
     pub enabled: bool,
+    /// What keeps it from deleting, as whoever remembers judged it at `now`.
+    pub guards: Guards,
     /// Whether rows are deleted, or only named.
     pub mode: Mode,
     /// Ends the tick between two batches.
@@ -51,13 +54,15 @@ pub struct TableMemory {
     pace: Pace,
     /// Until a restart.
     invariant: Option<Failure>,
+    /// What a guard said when it began to hold the table.
+    standing: Option<guard::Standing>,
 }
 
 impl TableMemory {
     /// A table that was never swept.
     #[must_use]
     pub fn new(rule: Rule, batch: Limit, share: Share) -> Self {
-        Self { rule, position: None, pace: Pace::new(batch, share), invariant: None }
+        Self { rule, position: None, pace: Pace::new(batch, share), invariant: None, standing: None }
     }
 
     /// The table's label.
@@ -74,13 +79,14 @@ pub async fn tick<S: Store>(
     tables: &mut [TableMemory],
     tell: &(dyn Fn(&Event) + Sync),
 ) -> Vec<Report> {
+    let begun = Instant::now();
     let mut sweeps: Vec<Sweep<'_>> = tables.iter_mut().map(|table| Sweep::new(order, table)).collect();
     if order.enabled || order.mode == Mode::DryRun {
-        match store.inspect(&sweeps.iter().map(|sweep| sweep.rule().clone()).collect::<Vec<_>>()).await {
-            Ok(facts) => hold(&mut sweeps, &facts, tell),
-            Err(failure) => sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
+        guard::hold_all(order, &mut sweeps, tell);
+        if sweeps.iter().any(Sweep::is_running) {
+            look(order, store, &mut sweeps, tell).await;
         }
-        take_turns(order, store, &mut sweeps, tell).await;
+        take_turns(order, begun, store, &mut sweeps, tell).await;
     } else {
         sweeps.iter_mut().for_each(|sweep| sweep.end(Stop::Disabled, tell));
     }
@@ -88,6 +94,20 @@ pub async fn tick<S: Store>(
     let failed = failed_as_a_whole(&reports);
     tell(&Event::Ticked { database: order.database.clone(), failed });
     reports
+}
+
+/// Look at every table, and keep still those that must not be swept.
+async fn look<S: Store>(
+    order: &Order<'_>,
+    store: &mut S,
+    sweeps: &mut [Sweep<'_>],
+    tell: &(dyn Fn(&Event) + Sync),
+) {
+    match store.inspect(&sweeps.iter().map(|sweep| sweep.rule().clone()).collect::<Vec<_>>()).await {
+        Ok(facts) => hold(sweeps, &facts, tell),
+        Err(failure) => sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
+    }
+    guard::hold_each(order, store, sweeps, tell).await;
 }
 
 /// Keep every table still of which a finding is severe.
@@ -112,16 +132,20 @@ fn severe(finding: &Finding) -> Option<(HoldReason, &Finding)> {
 /// One step of each table's sweep after the other, with a rest after each that held a lock.
 async fn take_turns<S: Store>(
     order: &Order<'_>,
+    begun: Instant,
     store: &mut S,
     sweeps: &mut [Sweep<'_>],
     tell: &(dyn Fn(&Event) + Sync),
 ) {
     // From here on: an open that took long must not leave a tick without a turn.
-    let deadline = order.budget.and_then(|budget| Instant::now().checked_add(budget));
+    let budget = order.budget.and_then(|budget| Instant::now().checked_add(budget));
+    let deadline = earlier(budget, guard::window_ends(order, begun));
     while sweeps.iter().any(Sweep::is_running) {
         for sweep in sweeps.iter_mut().filter(|sweep| sweep.is_running()) {
             if order.stop.is_cancelled() {
                 sweep.end(Stop::Shutdown, tell);
+            } else if let Some(why) = guard::paused(order) {
+                sweep.hold(HoldReason::Paused, why, tell);
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 sweep.cut(store, tell).await;
             } else {
@@ -132,6 +156,10 @@ async fn take_turns<S: Store>(
             }
         }
     }
+}
+
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 async fn rest(length: Duration, deadline: Option<Instant>, stop: &CancellationToken) {

@@ -1,17 +1,19 @@
 //! `check`: what a careful colleague would look at before letting a deleter near a database.
 
+mod guards;
+
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::print::{Printer, length};
+use super::print::Printer;
 use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Settings};
 use crate::plan::{
-    Counts, Event, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, TableLabel, Unfinished,
-    UnixTime, schema_failure, table_findings,
+    Counts, Event, Failure, FailureKind, Guards, HoldReason, Rule, Severity, TableFacts, TableLabel,
+    Unfinished, UnixTime, length, schema_failure, table_findings,
 };
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -68,6 +70,8 @@ impl Verdict {
                 | FailureKind::Interrupted
                 | FailureKind::Internal,
             ) => Outcome::Unknown,
+            // It is shown before it is acted on, and ends by itself: no fault of the config.
+            Self::Hold(HoldReason::Horizon) => Outcome::Yes,
             Self::Hold(_) | Self::Down(_) => Outcome::No,
         }
     }
@@ -78,6 +82,10 @@ impl Line {
         Self { table: table.map(|rule| rule.label.to_string()), verdict: Verdict::Fine, what, remedy: None }
     }
 
+    fn hold(table: Option<&Rule>, reason: HoldReason, why: &Failure) -> Self {
+        Self { verdict: Verdict::Hold(reason), ..Self::failure(table, why) }
+    }
+
     fn failure(table: Option<&Rule>, failure: &Failure) -> Self {
         let verdict = HoldReason::of(failure.kind()).map_or(Verdict::Down(failure.kind()), Verdict::Hold);
         let table = table.map(|rule| rule.label.to_string());
@@ -86,11 +94,18 @@ impl Line {
 }
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
+    let folder = settings.state_dir.clone();
+    let (memory, faulty) = guards::memory(folder.as_deref());
     let databases = chosen(settings, args.database.as_deref())?;
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
         for database in &databases {
-            let lines = look(database, clock::now()).await;
+            let reading = clock::reading();
+            let guards = memory.guards(database, &database.rules.rules(&[]), &reading).await;
+            let mut lines = vec![Line::fine(None, configured(database))];
+            lines.extend(guards::of_database(database, folder.as_deref(), &guards));
+            lines.extend(faulty.as_ref().map(|failure| Line::failure(None, failure)));
+            lines.extend(look(database, &guards, reading.wall).await);
             outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
             print(database, &lines, printer)?;
         }
@@ -98,8 +113,8 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
     })
 }
 
-async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
-    let mut lines = vec![Line::fine(None, configured(database))];
+async fn look(database: &Database, guards: &Guards, now: UnixTime) -> Vec<Line> {
+    let mut lines = Vec::new();
     // As a sweep would be admitted, though it only reads: a file that could not be swept is a fault.
     let mut swept = store(database, Access::Write, &CancellationToken::new());
     let looked = match swept.look(&database.rules).await {
@@ -117,7 +132,7 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
     let counts = count(database, now, &mut reader).await;
     for (rule, facts) in &looked {
         let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
-        lines.extend(look_at_table(rule, facts, now, counts));
+        lines.extend(look_at_table(rule, facts, guards, now, counts));
     }
     lines
 }
@@ -155,6 +170,7 @@ fn configured(database: &Database) -> String {
 fn look_at_table(
     rule: &Rule,
     facts: &TableFacts,
+    guards: &Guards,
     now: UnixTime,
     counts: Option<&Result<Counts, Failure>>,
 ) -> Vec<Line> {
@@ -169,7 +185,10 @@ fn look_at_table(
     }
     if schema_failure(rule, facts).is_none() {
         match counts {
-            Some(Ok(counts)) => lines.extend(counted(rule, counts)),
+            Some(Ok(counts)) => {
+                lines.extend(counted(rule, counts));
+                lines.extend(guards::of_table(rule, counts, guards));
+            }
             Some(Err(failure)) => lines.push(Line::failure(Some(rule), failure)),
             None => {}
         }

@@ -15,6 +15,7 @@ use super::status::ask;
 use super::{Exit, Outcome, runtime};
 use crate::config::{self, Settings};
 use crate::daemon;
+use crate::memory::{Memory, Role};
 use crate::observe::Status;
 use application::Application;
 
@@ -46,7 +47,8 @@ async fn show(args: &Args, printer: &Printer, folder: &Path) -> Result<Outcome, 
         .map_err(|error| Exit::wrong(format!("cannot listen on {}: {error}", args.listen)))?;
     let url = format!("http://{}", listener.local_addr()?);
     explain(printer, &path, &url)?;
-    let daemon = tokio::spawn(daemon::run(settings(&path)?, Some(listener), stop.clone()));
+    let memory = Memory::of_this_process(Role::Daemon);
+    let daemon = tokio::spawn(daemon::run(settings(&path)?, memory, Some(listener), stop.clone()));
     let told = tell(printer, &url, &application, args.length, &stop).await;
     stop.cancel();
     let ended = daemon.await.map_err(Exit::unknown)?;

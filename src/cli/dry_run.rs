@@ -9,6 +9,7 @@ use super::Exit;
 use super::print::{Printer, key_json};
 use super::sweep::{memories, order, store};
 use crate::config::Database;
+use crate::memory::Memory;
 use crate::plan::{Event, Report};
 use crate::store::sqlite::Access;
 use crate::tick::{Mode, tick};
@@ -16,6 +17,7 @@ use crate::tick::{Mode, tick};
 /// The keys are printed while they are found, so that a table of any size needs no memory.
 pub(super) async fn sweep(
     database: &Database,
+    memory: &Memory,
     stop: &CancellationToken,
     printer: &Printer,
 ) -> Result<Vec<Report>, Exit> {
@@ -29,7 +31,7 @@ pub(super) async fn sweep(
             stop.cancel();
         }
     };
-    let order = order(database, Mode::DryRun, stop);
+    let order = order(database, memory, Mode::DryRun, stop).await;
     let mut store = store(database, Access::Read, stop);
     let reports = tick(&order, &mut store, &mut memories(database), &tell).await;
     match failed.into_inner().ok().flatten() {

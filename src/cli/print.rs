@@ -1,7 +1,6 @@
 //! Standard output: JSON lines for machines, tables for people.
 
 use std::io::{self, IsTerminal, Write};
-use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use serde_json::{Value as Json, json};
@@ -52,14 +51,6 @@ impl Printer {
 /// A line for people on standard error, where somebody may no longer listen.
 pub(super) fn complain(line: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "keysweep: {line}");
-}
-
-/// A length of time in the largest unit that it is a whole number of, as config writes it.
-pub(super) fn length(length: Duration) -> String {
-    const UNITS: [(u128, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
-    let millis = length.as_millis();
-    let unit = UNITS.iter().find(|(unit, _)| millis > 0 && millis.is_multiple_of(*unit));
-    unit.map_or_else(|| format!("{millis}ms"), |(unit, name)| format!("{}{name}", millis / unit))
 }
 
 /// A key as JSON: text as text, an integer as a number, and everything else by its bytes.

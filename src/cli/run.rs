@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, Outcome, runtime};
 use crate::config::Settings;
 use crate::daemon;
+use crate::memory::{Memory, Role};
 
 pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
     let runtime = runtime()?;
@@ -15,6 +16,7 @@ pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
         // Without a handler a hangup would end the daemon; there is no reload to do by it yet.
         let hangup = signal(SignalKind::hangup()).map_err(|error| Exit::unknown(format!("cannot hear signals: {error}")))?;
         tokio::spawn(ignore_hangups(hangup));
+        let memory = Memory::open(settings.state_dir.as_deref(), Role::Daemon).map_err(Exit::wrong)?;
         let listener = match settings.listen {
             Some(address) => Some(TcpListener::bind(address).await.map_err(|error| {
                 Exit::wrong(format!(
@@ -30,7 +32,7 @@ pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
             listen = listening.map(|address| address.to_string()),
             "keysweep runs"
         );
-        daemon::run(settings, listener, stop).await.map_err(Exit::unknown)?;
+        daemon::run(settings, memory, listener, stop).await.map_err(Exit::unknown)?;
         tracing::info!("keysweep has stopped");
         Ok(Outcome::Yes)
     });

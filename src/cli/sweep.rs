@@ -11,6 +11,7 @@ use super::{Exit, Outcome, chosen, runtime};
 use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Settings};
+use crate::memory::{Memory, Role};
 use crate::plan::{Event, Report, Stop};
 use crate::store::sqlite::{Access, Sqlite};
 use crate::tick::{Mode, Order, TableMemory, tick};
@@ -21,22 +22,25 @@ pub(super) struct Args {
     #[arg(long)]
     database: Option<String>,
     /// Change no row, take no write lock, and name exactly what a sweep at this moment would take (or
-    /// would if it were enabled)
+    /// would if it were enabled, its window open and no guard held it, which is said)
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
+    let role = if args.dry_run { Role::Onlooker } else { Role::Command };
+    let memory = Memory::open(settings.state_dir.as_deref(), role).map_err(Exit::wrong)?;
     let databases = chosen(settings, args.database.as_deref())?;
     runtime()?.block_on(async {
         let stop = stop_on_signals()?;
         let mut reports = Vec::new();
         for database in &databases {
             reports.extend(match args.dry_run {
-                false => sweep(database, &stop, printer).await,
-                true => dry_run::sweep(database, &stop, printer).await?,
+                false => sweep(database, &memory, &stop, printer).await,
+                true => dry_run::sweep(database, &memory, &stop, printer).await?,
             });
         }
+        memory.close();
         if printer.is_json() {
             reports.iter().try_for_each(|report| printer.line(summary(report, args.dry_run)))?;
         } else {
@@ -47,12 +51,19 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
 }
 
 /// What a tick of one database in the foreground is told.
-pub(super) fn order<'a>(database: &'a Database, mode: Mode, stop: &'a CancellationToken) -> Order<'a> {
+pub(super) async fn order<'a>(
+    database: &'a Database,
+    memory: &Memory,
+    mode: Mode,
+    stop: &'a CancellationToken,
+) -> Order<'a> {
+    let reading = clock::reading();
     Order {
         database: &database.name,
-        now: clock::now(),
+        now: reading.wall,
         budget: database.budget,
         enabled: database.enabled,
+        guards: memory.guards(database, &database.rules.rules(&[]), &reading).await,
         mode,
         stop,
     }
@@ -69,7 +80,12 @@ pub(super) fn store(database: &Database, access: Access, stop: &CancellationToke
     Sqlite::new(database.path.clone(), access, longest_wait, stop.clone())
 }
 
-async fn sweep(database: &Database, stop: &CancellationToken, printer: &Printer) -> Vec<Report> {
+async fn sweep(
+    database: &Database,
+    memory: &Memory,
+    stop: &CancellationToken,
+    printer: &Printer,
+) -> Vec<Report> {
     let bar = if printer.is_watched() { Some(bar(database, stop).await) } else { None };
     let tell = |event: &Event| match event {
         Event::BatchCommitted { deleted, .. } => bar.iter().for_each(|bar| bar.inc(*deleted)),
@@ -79,7 +95,7 @@ async fn sweep(database: &Database, stop: &CancellationToken, printer: &Printer)
         }
         _ => {}
     };
-    let order = order(database, Mode::Delete, stop);
+    let order = order(database, memory, Mode::Delete, stop).await;
     let mut store = store(database, Access::Write, stop);
     let reports = tick(&order, &mut store, &mut memories(database), &tell).await;
     bar.iter().for_each(ProgressBar::finish_and_clear);
@@ -139,7 +155,11 @@ fn print_table(reports: &[Report], dry_run: bool, printer: &Printer) -> Result<(
     printer.table(&["DATABASE", "TABLE", "CUTOFF", count, "SKIPPED", "STOP"], &rows)?;
     for report in reports {
         if let Some(error) = &report.error {
-            let held = report.held.map_or("failed", |_| "held");
+            let held = match (report.held, report.stop) {
+                (None, _) => "failed",
+                (Some(_), Stop::Held) => "held",
+                (Some(_), _) => "would be held",
+            };
             complain(format_args!("{}/{} {held}: {error}", report.database, report.table));
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::reader::Section;
 use super::{decode, known};
-use crate::plan::{Abandoned, Clock, ClockColumn};
+use crate::plan::{Abandoned, Clock, ClockColumn, length};
 
 /// The clock of a table, whose retention may be inherited; `standard` where none is named.
 pub(super) fn clock(
@@ -35,6 +35,23 @@ fn since(section: &Section<'_>, on: ClockColumn, retention: Option<Duration>) ->
     clock
         .map_err(|error| section.refuse(place, format!("{error}: here, in the database or in [defaults]")))
         .ok()
+}
+
+/// Whoever promises callers a time in which a retry is replayed must keep the rows for that time.
+pub(super) fn refuse_broken_promise(section: &Section<'_>, clock: Option<&Clock>) {
+    let Some(promise) = section.read("promise", decode::some_time) else { return };
+    let Some(clock) = clock else { return };
+    if clock.is_expiry() {
+        let why = "expected beside `since` only: beside `expires` the writer of a row promises its instant";
+        section.refuse("promise", why);
+    } else if clock.retention() < promise {
+        let (retention, promise) = (length(clock.retention()), length(promise));
+        let why = format!(
+            "retention {retention} is shorter than the promise {promise}: a retry within it would act twice; \
+             make the retention longer, here, in the database or in [defaults], or promise less"
+        );
+        section.refuse(if section.has("retention") { "retention" } else { "promise" }, why);
+    }
 }
 
 fn column(section: &Section<'_>) -> Option<ClockColumn> {

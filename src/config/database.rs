@@ -4,22 +4,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::reader::Section;
-use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, LISTEN, SHARE};
+use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, LISTEN, SETTLE, SHARE};
 use super::{Database, Settings, Timing, decode, known, table};
-use crate::plan::{DatabaseName, Limit, Share};
+use crate::plan::{DatabaseName, Limit, Share, Window};
 
 /// The whole config. Nothing, or less than there is, where a problem was reported.
-pub(super) fn settings(top: &Section<'_>) -> Option<Settings> {
+pub(super) fn settings(top: &Section<'_>, state_directory: Option<PathBuf>) -> Option<Settings> {
     let listen = top.section("http", known::HTTP).and_then(|http| http.read("listen", decode::address));
+    let state_dir = top.read("state_dir", decode::path).or(state_directory);
     let defaults = top.section("defaults", known::DEFAULTS);
     let defaults = defaults.map(|section| Options::read(&section)).unwrap_or_default();
     let sections = top.sections("database", "[[database]]", known::DATABASE);
     if !top.has("database") {
         top.refuse("database", "at least one [[database]] with a name and a path must be set");
     }
-    let mut seen = Seen::default();
+    let mut seen = Seen { state_dir: state_dir.clone(), ..Seen::default() };
     let databases = sections.iter().filter_map(|section| database(section, &defaults, &mut seen)).collect();
-    Some(Settings { listen: listen.unwrap_or(Some(LISTEN)), databases })
+    Some(Settings { listen: listen.unwrap_or(Some(LISTEN)), state_dir, databases })
 }
 
 fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Option<Database> {
@@ -38,6 +39,9 @@ fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Optio
         share: options.share.unwrap_or(SHARE),
         busy_timeout: options.busy_timeout.unwrap_or(BUSY_TIMEOUT),
         census: options.census.unwrap_or(CENSUS),
+        window: options.window,
+        max_share: options.max_share,
+        settle: options.settle.unwrap_or(SETTLE),
         enabled,
         rules,
     })
@@ -46,6 +50,7 @@ fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Optio
 /// Names and paths that earlier databases took.
 #[derive(Default)]
 struct Seen {
+    state_dir: Option<PathBuf>,
     names: Vec<DatabaseName>,
     paths: Vec<PathBuf>,
 }
@@ -58,6 +63,15 @@ impl Seen {
         // Two workers on one file would break its pace and count its rows twice.
         if path.is_some_and(|path| self.paths.contains(path)) {
             section.refuse("path", "another database has this path: add a [[database.table]] there instead");
+        }
+        // A plain read of a database's file would drop SQLite's locks on it.
+        let among_ours = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "json")
+                && self.state_dir.as_deref().is_some_and(|folder| path.parent() == Some(folder))
+        };
+        if path.is_some_and(among_ours) {
+            section
+                .refuse("path", "this is among keysweep's own files: no *.json of state_dir is a database");
         }
         self.names.extend(name.cloned());
         self.paths.extend(path.cloned());
@@ -73,6 +87,9 @@ struct Options {
     share: Option<Share>,
     busy_timeout: Option<Duration>,
     census: Option<Duration>,
+    window: Option<Window>,
+    max_share: Option<Share>,
+    settle: Option<Duration>,
     enabled: Option<bool>,
     retention: Option<Duration>,
 }
@@ -86,6 +103,9 @@ impl Options {
             share: section.read("share", decode::share),
             busy_timeout: section.read("busy_timeout", decode::duration),
             census: section.read("census", decode::some_time),
+            window: section.read("window", decode::window),
+            max_share: section.read("max_share", decode::share),
+            settle: section.read("settle", decode::duration),
             enabled: section.read("enabled", decode::flag),
             retention: section.read("retention", decode::duration),
         }
@@ -99,6 +119,9 @@ impl Options {
             share: self.share.or(defaults.share),
             busy_timeout: self.busy_timeout.or(defaults.busy_timeout),
             census: self.census.or(defaults.census),
+            window: self.window.or(defaults.window),
+            max_share: self.max_share.or(defaults.max_share),
+            settle: self.settle.or(defaults.settle),
             enabled: self.enabled.or(defaults.enabled),
             retention: self.retention.or(defaults.retention),
         }

@@ -10,7 +10,7 @@ use super::reader::mismatch;
 use super::{Schedule, known};
 use crate::plan::{
     DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, Share, TableLabel, TableName,
-    TablePattern, Unit,
+    TablePattern, Unit, Window,
 };
 
 const SHORTEST_TICK: Duration = Duration::from_millis(100);
@@ -65,6 +65,11 @@ pub(super) fn duration(value: &Value) -> Result<Duration, String> {
     }
     let millis = count.parse::<u64>().ok().and_then(|count| count.checked_mul(millis));
     millis.map(Duration::from_millis).ok_or_else(|| mismatch("a shorter duration", value))
+}
+
+pub(super) fn window(value: &Value) -> Result<Window, String> {
+    let text = text(value, "a window of the day in UTC, such as \"01:00-05:00\"")?;
+    Window::parse(text).map_err(|error| mismatch(&error.to_string(), value))
 }
 
 /// A duration above 0.

@@ -1,6 +1,9 @@
-//! The environment as a source of `config`: `KEYSWEEP__SECTION__KEY` sets one value outside `[[ ]]`.
+//! The environment as a source of `config`: `KEYSWEEP__SECTION__KEY` sets one value outside `[[ ]]`, and
+//! `KEYSWEEP__KEY` one at the top.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use config::{Environment, Map, Source, Value};
 
@@ -10,6 +13,8 @@ use super::problem::{Place, Problem};
 
 const PREFIX: &str = "KEYSWEEP__";
 const SEPARATOR: &str = "__";
+/// The folders of a systemd unit's `StateDirectory=`, in its order.
+const STATE_DIRECTORY: &str = "STATE_DIRECTORY";
 
 /// The variables that are ours.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +31,21 @@ impl Variables {
             }
         }
         (Self(ours), problems)
+    }
+}
+
+/// The first folder that systemd made for what we must remember.
+pub(super) fn state_directory(all: &[(String, OsString)]) -> Result<Option<PathBuf>, Problem> {
+    let Some((_, value)) = all.iter().find(|(name, _)| name == STATE_DIRECTORY) else { return Ok(None) };
+    let first = value.as_bytes().split(|byte| *byte == b':').next().unwrap_or_default();
+    let path = PathBuf::from(OsStr::from_bytes(first));
+    match path {
+        path if path.is_absolute() => Ok(Some(path)),
+        path if path.as_os_str().is_empty() => Ok(None),
+        _ => {
+            let place = Place::Variable(STATE_DIRECTORY.into());
+            Err(Problem::new("", place, "", "expected an absolute path; or set `state_dir` in the config"))
+        }
     }
 }
 
@@ -64,8 +84,13 @@ fn usable(name: &str, value: OsString) -> Result<String, String> {
     let spelt = |key: &str| {
         !key.is_empty() && key.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     };
-    if keys.len() != 2 || !keys.iter().all(|key| spelt(key)) {
-        return Err("names no value: expected KEYSWEEP__SECTION__KEY in upper case, \
+    let named = match keys.as_slice() {
+        [key] => spelt(key) && known::SINGLE.contains(&key.to_lowercase().as_str()),
+        [section, key] => spelt(section) && spelt(key),
+        _ => false,
+    };
+    if !named {
+        return Err("names no value: expected KEYSWEEP__SECTION__KEY or KEYSWEEP__STATE_DIR in upper case, \
                     such as KEYSWEEP__HTTP__LISTEN"
             .into());
     }

@@ -1,48 +1,61 @@
 //! The keys that there are, and what is said of one that there is not.
 
-pub(super) const TOP: &[&str] = &["http", "defaults", "database"];
+pub(super) const TOP: &[&str] = &["state_dir", "http", "defaults", "database"];
+/// Values at the top, outside any section.
+pub(super) const SINGLE: &[&str] = &["state_dir"];
 pub(super) const HTTP: &[&str] = &["listen"];
-pub(super) const DEFAULTS: &[&str] =
-    &["schedule", "every", "budget", "batch", "share", "busy_timeout", "census", "enabled", "retention"];
-pub(super) const DATABASE: &[&str] = &[
-    "name",
-    "path",
+pub(super) const DEFAULTS: &[&str] = &[
     "schedule",
     "every",
+    "window",
     "budget",
     "batch",
     "share",
     "busy_timeout",
     "census",
+    "max_share",
+    "settle",
+    "enabled",
+    "retention",
+];
+pub(super) const DATABASE: &[&str] = &[
+    "name",
+    "path",
+    "schedule",
+    "every",
+    "window",
+    "budget",
+    "batch",
+    "share",
+    "busy_timeout",
+    "census",
+    "max_share",
+    "settle",
     "enabled",
     "retention",
     "table",
 ];
-pub(super) const TABLE: &[&str] =
-    &["table", "name", "key", "done", "pending", "keep", "expires", "since", "retention", "abandoned"];
+pub(super) const TABLE: &[&str] = &[
+    "table",
+    "name",
+    "key",
+    "done",
+    "pending",
+    "keep",
+    "expires",
+    "since",
+    "retention",
+    "promise",
+    "abandoned",
+];
 pub(super) const STATE: &[&str] = &["column", "in", "is"];
 pub(super) const CLOCK: &[&str] = &["column", "unit", "never"];
 pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 15] = [
-    "state_dir",
-    "tls",
-    "users",
-    "window",
-    "checkpoint",
-    "max_wal",
-    "max_lag",
-    "max_share",
-    "settle",
-    "glob",
-    "url",
-    "url_file",
-    "promise",
-    "references",
-    "zone",
-];
+const LATER: [&str; 10] =
+    ["tls", "users", "checkpoint", "max_wal", "max_lag", "glob", "url", "url_file", "references", "zone"];
 
 /// Units that a later version reads.
 pub(super) const LATER_UNITS: [&str; 2] = ["timestamp", "timestamptz"];

@@ -68,12 +68,18 @@ fn read(
 ) -> Result<Settings, ConfigError> {
     let mut document = Document::parse(file, bytes)?;
     let places = std::mem::take(&mut document.places);
-    let (variables, problems) = Variables::pick(environment);
+    let environment: Vec<_> = environment.into_iter().collect();
+    let state_directory = environment::state_directory(&environment);
+    let (variables, mut problems) = Variables::pick(environment);
+    let state_directory = state_directory.unwrap_or_else(|problem| {
+        problems.push(problem);
+        None
+    });
     let values = layered(document, variables)
         .map_err(|error| ConfigError::new(vec![Problem::new(file, Place::File, "", error.to_string())]))?;
     let reader = Reader::new(file, places, problems);
-    let settings =
-        Section::open(&reader, Node::root(&values), known::TOP).and_then(|top| database::settings(&top));
+    let settings = Section::open(&reader, Node::root(&values), known::TOP)
+        .and_then(|top| database::settings(&top, state_directory));
     match (settings, reader.into_problems()) {
         (Some(settings), problems) if problems.is_empty() => Ok(settings),
         (_, problems) => Err(ConfigError::new(problems)),

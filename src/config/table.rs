@@ -136,6 +136,7 @@ fn rule<'a>(
     } else {
         clock::clock(section, inherited.retention, standard.clock.as_ref()).map(Some)
     };
+    clock::refuse_broken_promise(section, clock.as_ref().and_then(Option::as_ref));
     let may_be_pending = pending.as_ref().is_some_and(|pending| pending.is_own());
     let told_by = clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending);
     let abandoned = clock::abandoned(section, told_by);

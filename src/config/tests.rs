@@ -50,7 +50,7 @@ fn the_documented_file_shows_every_key() {
         .filter_map(|line| line.trim_start_matches("# ").split_once(" = "))
         .map(|(key, _)| key)
         .collect();
-    for key in [known::HTTP, known::DATABASE, known::TABLE].concat() {
+    for key in [known::SINGLE, known::HTTP, known::DATABASE, known::TABLE].concat() {
         assert!(shown.contains(key), "`{key}` is not shown");
     }
     for key in [known::STATE, known::CLOCK, known::ABANDONED].concat() {
@@ -65,7 +65,7 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
         .lines()
         .filter(|line| !line.starts_with("every") && !line.starts_with("expires"))
         .map(|line| {
-            let known = [known::DATABASE, known::TABLE].concat();
+            let known = [known::SINGLE, known::DATABASE, known::TABLE].concat();
             if known.iter().any(|key| start(line, key)) { &line[2..] } else { line }
         })
         .collect();
@@ -73,6 +73,8 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
     assert_eq!(settings.databases[0].timing, Timing::Every(45 * SECOND));
     assert_eq!(settings.databases[0].budget, Some(20 * SECOND));
     assert!(!settings.databases[0].rules.rules(&[])[0].clock.as_ref().unwrap().is_expiry());
+    assert_eq!(settings.state_dir.as_deref(), Some(Path::new("/var/lib/keysweep")));
+    assert!(settings.databases[0].window.is_some() && settings.databases[0].max_share.is_some());
 }
 
 #[test]
@@ -246,10 +248,16 @@ fn what_is_wrong_in_a_database_is_refused_where_it_is() {
         ("bacth = 1", "4:1: database[0].bacth: ", "did you mean `batch`? expected one of name, path, "),
         ("Batch = 1", "4:1: database[0].Batch: ", "did you mean `batch`?"),
         ("\"a.b\" = 1", "4:1: database[0].\"a.b\": ", "unknown key, expected one of name"),
-        ("window = \"01:00-05:00\"", "4:1: database[0].window: ", "`window` is not in this version"),
-        ("max_share = 0.5", "4:1: database[0].max_share: ", "`max_share` is not in this version"),
+        (
+            "window = \"1-5\"",
+            "4:10: database[0].window: ",
+            "from and to as HH:MM, such as \"01:00-05:00\", found the text \"1-5\"",
+        ),
+        ("window = \"01:00-01:00\"", "4:10: database[0].window: ", "a window whose ends differ"),
+        ("max_share = 0", "4:13: database[0].max_share: ", "above 0 and at most 1, found the integer 0"),
+        ("settle = 10", "4:10: database[0].settle: ", "expected a duration"),
         ("url = \"postgres://\"", "4:1: database[0].url: ", "`url` is not in this version"),
-        ("[database.settle]", "4:11: database[0].settle: ", "`settle` is not in this version"),
+        ("[database.max_wal]", "4:11: database[0].max_wal: ", "`max_wal` is not in this version"),
         (
             "[[database]]\nname = \"payments\"\npath = \"/b\"",
             "5:8: database[1].name: ",
@@ -360,7 +368,6 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
         ),
         ("abandoned = { column = \"a\", unit = \"ms\" }", "5:13: {at}.abandoned: ", "`after` is missing"),
         ("keep = []", "5:8: {at}.keep: ", "expected at least one test"),
-        ("promise = \"24h\"", "5:1: {at}.promise: ", "`promise` is not in this version"),
         ("references = \"refuse\"", "5:1: {at}.references: ", "`references` is not in this version"),
         ("[[database.table]]", "5:1: database[0].table[1]: ", "another rule has the name `keys`"),
     ] {
@@ -371,7 +378,8 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
 #[test]
 fn what_is_wrong_at_the_top_is_refused_where_it_is() {
     for (lines, start, telling) in [
-        ("state_dir = \"/x\"", "1:1: state_dir: ", "`state_dir` is not in this version"),
+        ("state_dir = \"x\"", "1:13: state_dir: ", "expected an absolute path, found the text \"x\""),
+        ("sate_dir = \"/x\"", "1:1: sate_dir: ", "did you mean `state_dir`?"),
         ("[defualts]\nevery = \"1s\"", "1:2: defualts: ", "did you mean `defaults`?"),
         ("[defaults]\nname = \"a\"", "2:1: defaults.name: ", "unknown key"),
         ("[defaults]\nbatch = 0\n", "2:9: defaults.batch: ", "expected an integer from 1 to 100"),
@@ -386,6 +394,58 @@ fn what_is_wrong_at_the_top_is_refused_where_it_is() {
     ] {
         refused(&format!("{lines}\n{MINIMAL}"), start, telling);
     }
+}
+
+#[test]
+fn the_state_dir_is_the_variables_the_files_or_the_first_that_systemd_made() {
+    let state_dir = |lines: &str, variables: &[(&str, &str)]| {
+        with_variables(&format!("{lines}\n{MINIMAL}"), variables).unwrap().state_dir
+    };
+    let (file, systemd) = ("state_dir = '/file'", ("STATE_DIRECTORY", "/one:/two"));
+    let expected = |path: &str| Some(std::path::PathBuf::from(path));
+    assert_eq!(state_dir("", &[]), None);
+    assert_eq!(state_dir("", &[("STATE_DIRECTORY", "")]), None);
+    assert_eq!(state_dir("", &[systemd]), expected("/one"));
+    assert_eq!(state_dir(file, &[systemd]), expected("/file"));
+    assert_eq!(state_dir(file, &[systemd, ("KEYSWEEP__STATE_DIR", "/variable")]), expected("/variable"));
+}
+
+#[test]
+fn a_database_does_not_lie_among_the_files_of_keysweep() {
+    let file = "state_dir = \"/var/lib/payments/\"\n[[database]]\nname = \"a\"\npath = \"/var/lib/payments/clock.json\"\n";
+    refused(file, "4:8: database[0].path: ", "among keysweep's own files");
+    assert!(read(&file.replace("clock.json", "app.db")).is_ok());
+}
+
+#[test]
+fn guards_are_inherited_and_overridden() {
+    let file = "[defaults]\nwindow = '22:00-04:00'\nmax_share = 0.5\nsettle = '0s'\n[[database]]\nname = 'a'\npath = '/a'\n\
+                [[database]]\nname = 'b'\npath = '/b'\nwindow = '01:00-05:00'\nmax_share = 1\nsettle = '1h'\n";
+    let [a, b] = <[Database; 2]>::try_from(read(file).unwrap().databases).unwrap();
+    let guards = |of: Database| (of.window.unwrap().to_string(), of.max_share.unwrap().get(), of.settle);
+    assert_eq!(guards(a), ("22:00-04:00".into(), 0.5, Duration::ZERO));
+    assert_eq!(guards(b), ("01:00-05:00".into(), 1.0, 3600 * SECOND));
+    let plain = database("");
+    assert_eq!((plain.window, plain.max_share, plain.settle), (None, None, 600 * SECOND));
+}
+
+#[test]
+fn a_retention_is_no_shorter_than_the_promise() {
+    let since = "since = { column = \"at\", unit = \"unix_s\" }\npromise = \"24h\"\n";
+    assert_eq!(rule(&format!("{since}retention = \"24h\"")).clock.unwrap().retention(), 86_400 * SECOND);
+    let table = |lines: &str| format!("{MINIMAL}[[database.table]]\n{lines}");
+    let both = "retention 23h is shorter than the promise 1d";
+    refused(&table(&format!("{since}retention = \"23h\"")), "7:13: database[0].table[0].retention: ", both);
+    let inherited = format!("[defaults]\nretention = \"23h\"\n{}", table(since));
+    refused(&inherited, "8:11: database[0].table[0].promise: ", both);
+    let beside = "expires = { column = \"at\", unit = \"unix_s\" }\npromise = \"1h\"";
+    refused(&table(beside), "6:11: database[0].table[0].promise: ", "beside `since` only");
+    refused(&table("promise = \"1h\""), "5:11: database[0].table[0].promise: ", "beside `since` only");
+    refused(
+        &table(&format!("{since}retention = \"1d\"\n").replace("24h", "0s")),
+        "6:11: database[0].table[0].promise: ",
+        "above 0",
+    );
 }
 
 #[test]
@@ -494,8 +554,11 @@ fn a_variable_that_cannot_be_meant_is_refused_by_its_name() {
         ("KEYSWEEP__http__listen", "", "in upper case"),
         ("KEYSWEEP__HTTP__LISTEN[0]", "", "names no value"),
         ("KEYSWEEP__HTTP__TLS__CERT", "", "`tls` is not in this version"),
-        ("KEYSWEEP__STATE_DIR", "/x", "`state_dir` is not in this version"),
-        ("KEYSWEEP__DEFAULTS__WINDOW", "x", "`window` is not in this version"),
+        ("KEYSWEEP__STATE_DIR", "x", "state_dir: expected an absolute path"),
+        ("KEYSWEEP__STATEDIR", "/x", "names no value"),
+        ("STATE_DIRECTORY", "keysweep:/x", "expected an absolute path"),
+        ("KEYSWEEP__DEFAULTS__WINDOW", "x", "defaults.window: expected a window"),
+        ("KEYSWEEP__DEFAULTS__MAX_WAL", "x", "`max_wal` is not in this version"),
         ("KEYSWEEP__DATABASE__0__NAME", "x", "only single values outside [[ ]]"),
         ("KEYSWEEP__DATABASE", "x", "only single values outside [[ ]]"),
         ("KEYSWEEP__DATABASE[0]__NAME", "x", "only single values outside [[ ]]"),

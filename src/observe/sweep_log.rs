@@ -74,8 +74,9 @@ impl SweepLog {
     /// A sweep that was stopped or switched off says nothing of how the table is.
     fn swept(&mut self, report: &Report) {
         let trouble = match report.stop {
-            Stop::Shutdown | Stop::Disabled => return,
-            Stop::Drained | Stop::Budget => None,
+            Stop::Shutdown => return,
+            Stop::Disabled if !report.judged => return,
+            Stop::Drained | Stop::Budget | Stop::Disabled => None,
             Stop::Held | Stop::Failed => Some(Trouble { hold: report.held, failure: report.error.clone() }),
         };
         let whole = Subject::whole(&report.database, Work::Sweep);
@@ -243,6 +244,14 @@ mod tests {
             lines,
             ["WARN keys held: nothing is deleted no column `expires`", "INFO keys no longer held -"]
         );
+    }
+
+    #[test]
+    fn a_hold_ends_outside_the_window_too_and_not_by_being_switched_off() {
+        let off = |judged| [Event::Swept(Report { judged, ..report(Stop::Disabled) }), ticked(None)];
+        let hold = [held(HoldReason::Paused), ticked(None)];
+        assert_eq!(logged(&[hold.clone(), off(false)].concat()).len(), 1);
+        assert_eq!(logged(&[hold, off(true)].concat())[1], "INFO keys no longer held -");
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl TableMetrics {
             self.last_success.set(report.now.seconds());
         }
         // A sweep that failed or never looked does not say that a hold has ended.
-        if report.held.is_some() || report.stop.is_success() {
+        if report.held.is_some() || report.judged || report.stop.is_success() {
             self.held_for(report.held);
         }
     }
@@ -236,6 +236,9 @@ mod tests {
         }
         observer.tell(&Event::Swept(report(Stop::Drained)));
         assert_eq!(holds(&observer), [""; 0]);
+        observer.tell(&held(HoldReason::Paused));
+        observer.tell(&Event::Swept(Report { judged: true, ..report(Stop::Disabled) }));
+        assert_eq!(holds(&observer), [""; 0], "outside its window a table is looked at");
     }
 
     #[test]

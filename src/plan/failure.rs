@@ -25,6 +25,8 @@ pub enum FailureKind {
     Schema,
     /// Foreign keys or delete triggers hang on the table.
     References,
+    /// A guard of ours holds: a pause, the clock, a horizon, a share.
+    Guard,
     /// The file was replaced by another.
     Replaced,
     /// A COMMIT whose outcome is not known; not counted as deleted.
@@ -39,7 +41,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Missing,
         Self::Permission,
         Self::Ownership,
@@ -50,6 +52,7 @@ impl FailureKind {
         Self::Io,
         Self::Schema,
         Self::References,
+        Self::Guard,
         Self::Replaced,
         Self::CommitUnknown,
         Self::Invariant,
@@ -71,6 +74,7 @@ impl FailureKind {
             Self::Io => "io",
             Self::Schema => "schema",
             Self::References => "references",
+            Self::Guard => "guard",
             Self::Replaced => "replaced",
             Self::CommitUnknown => "commit_unknown",
             Self::Invariant => "invariant",

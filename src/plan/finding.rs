@@ -1,48 +1,7 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
 use super::failure::one_line;
-use super::{Failure, FailureKind, Identifier, Rule};
-
-/// Why nothing is deleted: the label `reason` of `keysweep_held`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HoldReason {
-    /// Foreign keys or delete triggers hang on the table.
-    References,
-    /// Files that we create would lock the application out.
-    Ownership,
-    /// The table is not as configured.
-    Schema,
-    /// A batch was about to delete what it must not. Until a restart.
-    Invariant,
-}
-
-impl HoldReason {
-    /// Every reason.
-    pub const ALL: [Self; 4] = [Self::References, Self::Ownership, Self::Schema, Self::Invariant];
-
-    /// The word in metrics, reports and logs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::References => "references",
-            Self::Ownership => "ownership",
-            Self::Schema => "schema",
-            Self::Invariant => "invariant",
-        }
-    }
-
-    /// The hold that a failure of this kind is, where it is one: such a failure lasts until someone acts.
-    #[must_use]
-    pub fn of(kind: FailureKind) -> Option<Self> {
-        match kind {
-            FailureKind::Ownership => Some(Self::Ownership),
-            FailureKind::Schema => Some(Self::Schema),
-            FailureKind::References => Some(Self::References),
-            FailureKind::Invariant => Some(Self::Invariant),
-            _ => None,
-        }
-    }
-}
+use super::{Failure, FailureKind, HoldReason, Identifier, Rule};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub enum Stop {
     Shutdown,
     /// A finding is severe enough that nothing is deleted.
     Held,
-    /// `enabled = false`.
+    /// `enabled = false`, or outside the window.
     Disabled,
     /// It could not go on; the report's error says why.
     Failed,
@@ -114,9 +114,11 @@ pub struct Report {
     pub batches: u64,
     /// Expired rows that were left.
     pub skipped: Skips,
+    /// Whether everything that could hold the table was looked at, and nothing did.
+    pub judged: bool,
     /// Why it ended.
     pub stop: Stop,
-    /// The hold, when it ended by one.
+    /// The hold, when it ended by one; in a dry run, the hold by which a sweep would have ended.
     pub held: Option<HoldReason>,
     /// What went wrong, or why it is held.
     pub error: Option<Failure>,
@@ -135,6 +137,7 @@ impl Report {
             would_delete: 0,
             batches: 0,
             skipped: Skips::default(),
+            judged: false,
             stop: Stop::Drained,
             held: None,
             error: None,

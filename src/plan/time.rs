@@ -57,6 +57,18 @@ impl fmt::Display for UnixTime {
     }
 }
 
+/// A length of time in the largest unit that it is a whole number of, as config writes it.
+#[must_use]
+pub fn length(length: Duration) -> String {
+    const UNITS: [(u128, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let millis = length.as_millis();
+    if millis == 0 {
+        return "0s".into();
+    }
+    let unit = UNITS.iter().find(|(unit, _)| millis.is_multiple_of(*unit));
+    unit.map_or_else(|| format!("{millis}ms"), |(unit, name)| format!("{}{name}", millis / unit))
+}
+
 /// The latest clock value of an expired row: `now - retention`, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Cutoff(UnixTime);
@@ -100,6 +112,14 @@ mod tests {
         assert_eq!(cutoff(Duration::ZERO), 1_790_000_000.0);
         assert_eq!(cutoff(Duration::from_secs(86_400)), 1_789_913_600.0);
         assert!(cutoff(Duration::MAX).is_finite());
+    }
+
+    #[test]
+    fn a_length_is_written_as_config_writes_it() {
+        for (millis, text) in [(0, "0s"), (1, "1ms"), (90_000, "90s"), (3_600_000, "1h"), (172_800_000, "2d")]
+        {
+            assert_eq!(length(Duration::from_millis(millis)), text);
+        }
     }
 
     #[test]

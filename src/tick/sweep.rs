@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::guard::Standing;
 use super::{Mode, Order, TableMemory, stop_of};
 use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rule, Skips, Stop};
 use crate::store::{Batch, Leg, Step, Store};
@@ -57,6 +58,11 @@ impl<'a> Sweep<'a> {
         self.table.invariant.clone()
     }
 
+    /// What a guard said when it began to hold the table; here it may be said anew.
+    pub fn standing(&mut self) -> &mut Option<Standing> {
+        &mut self.table.standing
+    }
+
     pub fn is_running(&self) -> bool {
         self.running
     }
@@ -75,6 +81,21 @@ impl<'a> Sweep<'a> {
             self.table.position = if stop == Stop::Drained { None } else { self.position.clone() };
         }
         tell(&Event::Swept(self.report.clone()));
+    }
+
+    /// Nothing holds the table.
+    pub fn pass(&mut self) {
+        self.report.judged = true;
+    }
+
+    /// A guard holds the table. A dry run says so, and goes on to show what is due.
+    pub fn guard(&mut self, reason: HoldReason, why: Failure, tell: &(dyn Fn(&Event) + Sync)) {
+        if self.mode == Mode::Delete {
+            self.hold(reason, why, tell);
+        } else if self.report.held.is_none() {
+            self.report.held = Some(reason);
+            self.report.error = Some(why);
+        }
     }
 
     pub fn hold(&mut self, reason: HoldReason, why: Failure, tell: &(dyn Fn(&Event) + Sync)) {

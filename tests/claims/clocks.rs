@@ -1,62 +1,26 @@
 //! Time: the wall clock jumps, the process is stopped, ticks take longer than their interval.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::support::command::BINARY;
 use crate::support::daemon::value_of;
+use crate::support::faked::Faked;
 use crate::support::lock::Lock;
 use crate::support::{Daemon, Database, Journal, keysweep, now, wait_for};
 
 const YEAR: f64 = 365.0 * 86_400.0;
 const SILENT: &str = "the scheduler has been silent";
 
-/// The library of the Debian package `faketime`, in the folder of this machine's architecture.
-fn faketime() -> PathBuf {
-    let folders = Path::new("/usr/lib").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let library = folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|path| path.exists());
-    library.expect("the Debian package `faketime` is installed")
-}
-
-/// A daemon whose wall clock is ours to set. Its monotonic clock is the real one.
-struct Faked {
-    daemon: Daemon,
-    clock: PathBuf,
-}
-
-impl Faked {
-    fn start(config: &Path, offset: &str) -> Self {
-        let clock = config.with_file_name("clock");
-        set_clock(&clock, offset);
-        let mut command = Command::new(BINARY);
-        command.arg("--config").arg(config).arg("run");
-        command.env("LD_PRELOAD", faketime()).env("FAKETIME_TIMESTAMP_FILE", &clock);
-        command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-        Self { daemon: Daemon::start_command(&mut command), clock }
-    }
-
-    /// Show the real time and so much.
-    fn jump_to(&self, offset: &str) {
-        set_clock(&self.clock, offset);
-    }
-}
-
-/// In one step, because the clock is read meanwhile.
-fn set_clock(file: &Path, offset: &str) {
-    let new = file.with_extension("new");
-    std::fs::write(&new, format!("{offset}\n")).unwrap();
-    std::fs::rename(new, file).unwrap();
-}
-
 fn metric(daemon: &Daemon, name: &str, database: &str) -> f64 {
     let sample = format!(r#"keysweep_{name}{{database="{database}",table="keys"}}"#);
     daemon.metric(&sample).unwrap()
 }
 
+/// Sweeps that did what they could, or were held.
 fn sweeps(daemon: &Daemon, database: &str) -> f64 {
-    let sample = format!(r#"keysweep_sweeps_total{{database="{database}",stop="drained",table="keys"}}"#);
-    daemon.metric(&sample).unwrap()
+    let sample =
+        |stop| format!(r#"keysweep_sweeps_total{{database="{database}",stop="{stop}",table="keys"}}"#);
+    ["drained", "held"].map(|stop| daemon.metric(&sample(stop)).unwrap()).iter().sum()
 }
 
 fn wait_for_sweeps(daemon: &Daemon, database: &str, wanted: f64) {

@@ -15,6 +15,7 @@ mod crash;
 mod crashed;
 mod daemon;
 mod demo;
+mod guards;
 mod http;
 mod locked;
 mod locks;

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use keysweep::plan::{
-    BatchBound, Counts, Cutoff, DatabaseName, Event, Failure, Key, Limit, Report, Rule, RuleBook, Share,
-    SpaceUsed, Stop, TableFacts, UnixTime,
+    BatchBound, Counts, Cutoff, DatabaseName, Event, Failure, Guards, Key, Limit, Report, Rule, RuleBook,
+    Share, SpaceUsed, Stop, TableFacts, UnixTime,
 };
 use keysweep::store::sqlite::{Access, Sqlite};
 use keysweep::store::{Batch, Leg, Step, Store};
@@ -97,6 +97,7 @@ impl<'a> Swept<'a> {
             now: UnixTime::new(100.0).unwrap(),
             budget,
             enabled: true,
+            guards: Guards::default(),
             mode: Mode::Delete,
             stop: &stop,
         };

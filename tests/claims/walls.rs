@@ -8,16 +8,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("clock", &["plan"]),
     ("config", &["plan"]),
+    ("memory", &["config", "plan"]),
     ("store", &["plan"]),
     ("observe", &["plan"]),
     ("tick", &["plan", "store"]),
     ("census", &["plan", "store"]),
     ("schedule", &["clock", "config", "plan"]),
     ("record", &["clock", "plan", "store"]),
-    ("daemon", &["census", "clock", "config", "observe", "plan", "schedule", "store", "tick"]),
+    ("daemon", &["census", "clock", "config", "memory", "observe", "plan", "schedule", "store", "tick"]),
     (
         "cli",
-        &["census", "clock", "config", "daemon", "observe", "plan", "record", "schedule", "store", "tick"],
+        &[
+            "census", "clock", "config", "daemon", "memory", "observe", "plan", "record", "schedule",
+            "store", "tick",
+        ],
     ),
 ];
 
@@ -160,8 +164,16 @@ fn no_path_leaves_a_room_by_the_back() {
 }
 
 #[test]
-fn the_wall_clock_is_read_in_one_place() {
-    let reads = ["SystemTime::now", "Utc::now", "Local::now", "UNIX_EPOCH.elapsed", "time::SystemTime"];
+fn the_clocks_are_read_in_one_place() {
+    let reads = [
+        "SystemTime::now",
+        "Utc::now",
+        "Local::now",
+        "UNIX_EPOCH.elapsed",
+        "time::SystemTime",
+        "clock_gettime",
+        "boot_id",
+    ];
     no_faults(&said(&reads, |source| source.path != Path::new("clock.rs")));
 }
 
@@ -171,6 +183,14 @@ fn the_sweep_side_touches_a_database_through_sqlite_alone() {
         ["fs::File", "File::", "OpenOptions", "std::fs", "tokio::fs", "fs::read", "fs::copy", "fs::open"];
     let sweeps = ["plan", "store", "tick", "census"];
     no_faults(&said(&plain, |source| source.room().is_some_and(|room| sweeps.contains(&room.as_str()))));
+}
+
+#[test]
+fn files_of_ours_are_written_in_one_place() {
+    let writes =
+        ["fs::write", "File::create", "OpenOptions", "fs::rename", "remove_file", "create_dir", ".persist("];
+    // `demo` has a folder of its own, which tempfile makes and removes.
+    no_faults(&said(&writes, |source| source.room().is_none_or(|room| room != "memory")));
 }
 
 #[test]

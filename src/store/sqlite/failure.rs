@@ -113,6 +113,7 @@ pub(crate) fn remedy(kind: FailureKind) -> &'static str {
             "nothing was deleted; report this with the table's schema and config, then restart"
         }
         FailureKind::Interrupted => "start keysweep again: the next sweep goes on",
+        FailureKind::Guard => "see what is held, and why",
         FailureKind::Internal => "report this; the next tick tries again",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keysweep::plan::{Counts, DatabaseName, Limit, Report, Rule, Share, UnixTime};
+use keysweep::plan::{Counts, DatabaseName, Guards, Limit, Report, Rule, Share, UnixTime};
 use keysweep::store::Store;
 use keysweep::store::sqlite::{Access, Sqlite};
 use keysweep::tick::{Mode, Order, TableMemory, tick};
@@ -25,6 +25,7 @@ pub fn sweep_at(database: &Database, rule: &Rule, now: f64) -> Report {
         now: UnixTime::new(now).unwrap(),
         budget: None,
         enabled: true,
+        guards: Guards::default(),
         mode: Mode::Delete,
         stop: &CancellationToken::new(),
     };
