@@ -60,6 +60,14 @@ impl TableMemory {
         Self { rule, position: None, pace: Pace::new(batch, share), invariant: None }
     }
 
+    /// This table under a changed config: what holds until a restart does, and under the same rule a
+    /// walk that was cut goes on where it was.
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        let position = if self.rule == before.rule { before.position.clone() } else { None };
+        Self { position, invariant: before.invariant.clone(), ..self }
+    }
+
     /// The table's label.
     #[must_use]
     pub fn label(&self) -> &TableLabel {

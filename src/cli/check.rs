@@ -5,12 +5,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::print::{Printer, length};
 use super::sweep::store;
-use super::{Exit, Outcome, chosen, runtime};
+use super::{Chosen, Exit, Outcome, chosen, runtime};
 use crate::clock;
-use crate::config::{Database, Settings};
+use crate::config::{Block, Database, Settings};
+use crate::discover::Member;
 use crate::plan::{
-    Counts, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, UnixTime, schema_failure,
-    table_findings,
+    Counts, DatabaseName, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, UnixTime,
+    schema_failure, table_findings,
 };
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -85,16 +86,33 @@ impl Line {
 }
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
-    let databases = chosen(settings, args.database.as_deref())?;
+    let Chosen { members, troubles, empty } = chosen(settings, args.database.as_deref())?;
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
-        for database in &databases {
-            let lines = look(database, clock::now()).await;
+        for Member { database, taken, .. } in &members {
+            let lines = match taken {
+                Some(failure) => vec![Line::failure(None, failure)],
+                None => look(database, clock::now()).await,
+            };
             outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
-            print(database, &lines, printer)?;
+            print(&database.name, &lines, printer)?;
+        }
+        for block in &empty {
+            print(block.name(), &[nothing_found(block)], printer)?;
+        }
+        for (block, failure) in &troubles {
+            outcome = outcome.max(Outcome::No);
+            print(block, &[Line::failure(None, failure)], printer)?;
         }
         Ok(outcome)
     })
+}
+
+fn nothing_found(block: &Block) -> Line {
+    let path = block.template.path.display();
+    let what = format!("no file matches {path} at present; one that comes is swept from then on");
+    let remedy = "correct `glob` if there should be one; a wildcard matches no dot at the start of a name";
+    Line { table: None, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) }
 }
 
 async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
@@ -194,11 +212,11 @@ fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
     lines
 }
 
-fn print(database: &Database, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
+fn print(database: &DatabaseName, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
     for Line { table, verdict, what, remedy } in lines {
         if printer.is_json() {
             printer.line(json!({
-                "database": database.name.as_str(),
+                "database": database.as_str(),
                 "table": table,
                 "severity": verdict.name(),
                 "reason": verdict.reason(),
@@ -207,7 +225,7 @@ fn print(database: &Database, lines: &[Line], printer: &Printer) -> Result<(), E
             }))?;
         } else {
             let place = table.as_ref().map_or(String::new(), |table| format!("/{table}"));
-            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database.name))?;
+            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database))?;
             if let Some(remedy) = remedy {
                 printer.line(format_args!("       -> {remedy}"))?;
             }

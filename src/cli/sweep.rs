@@ -27,14 +27,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
-    let databases = chosen(settings, args.database.as_deref())?;
+    let members = chosen(settings, args.database.as_deref())?.told();
     runtime()?.block_on(async {
         let stop = stop_on_signals()?;
         let mut reports = Vec::new();
-        for database in &databases {
-            reports.extend(match args.dry_run {
-                false => sweep(database, &stop, printer).await,
-                true => dry_run::sweep(database, &stop, printer).await?,
+        for member in &members {
+            let database = &member.database;
+            reports.extend(match (member.held(clock::now()), args.dry_run) {
+                (Some(held), _) => held,
+                (None, false) => sweep(database, &stop, printer).await,
+                (None, true) => dry_run::sweep(database, &stop, printer).await?,
             });
         }
         if printer.is_json() {

@@ -8,6 +8,7 @@ mod database;
 mod decode;
 mod document;
 mod environment;
+mod glob;
 mod known;
 mod places;
 mod problem;
@@ -27,9 +28,10 @@ use document::{Document, ROOT};
 use environment::Variables;
 use reader::{Node, Reader, Section};
 
+pub use glob::Glob;
 pub use problem::{ConfigError, Place, Position, Problem};
 pub use schedule::Schedule;
-pub use settings::{Database, Settings, Timing};
+pub use settings::{Block, Database, Location, Settings, Timing};
 
 /// Reads the config from this file and the process's environment.
 ///

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Schedule;
+use super::{Glob, Schedule};
 use crate::plan::{DatabaseName, Limit, Rule, Share};
 
 pub(super) const EVERY: Duration = Duration::from_secs(30);
@@ -19,8 +19,41 @@ pub(super) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4A
 pub struct Settings {
     /// Where to listen for HTTP; nothing where that is turned off. Default: 127.0.0.1:9925.
     pub listen: Option<SocketAddr>,
-    /// At least one, with names and paths of their own, in the order of the file.
-    pub databases: Vec<Database>,
+    /// At least one, with names of their own, in the order of the file.
+    pub blocks: Vec<Block>,
+}
+
+/// One `[[database]]`: one database, or as many as its pattern finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// Where they are.
+    pub location: Location,
+    /// What is done to them: the database itself beside a path, and beside a pattern what each of
+    /// them is but for its name and path, which are then the block's name and the pattern's text.
+    pub template: Database,
+}
+
+/// Where the databases of a block are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// One file.
+    Path(PathBuf),
+    /// Every file that matches.
+    Glob(Glob),
+}
+
+impl Block {
+    /// Its name: the label of its one database, or how those of all that it finds begin.
+    #[must_use]
+    pub fn name(&self) -> &DatabaseName {
+        &self.template.name
+    }
+
+    /// One of the databases that it finds.
+    #[must_use]
+    pub fn database(&self, name: DatabaseName, path: PathBuf) -> Database {
+        Database { name, path, ..self.template.clone() }
+    }
 }
 
 /// One database and what is done to it.

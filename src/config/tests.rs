@@ -22,8 +22,8 @@ fn with_variables(file: &str, variables: &[(&str, &str)]) -> Result<Settings, Co
 /// The one database of this file, whose first three lines are there already.
 fn database(rest: &str) -> Database {
     let mut settings = read(&format!("{MINIMAL}{rest}")).unwrap();
-    assert_eq!(settings.databases.len(), 1);
-    settings.databases.remove(0)
+    assert_eq!(settings.blocks.len(), 1);
+    settings.blocks.remove(0).template
 }
 
 fn rule(rest: &str) -> Rule {
@@ -70,16 +70,16 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
         })
         .collect();
     let settings = read(&uncommented.join("\n")).unwrap();
-    assert_eq!(settings.databases[0].timing, Timing::Every(45 * SECOND));
-    assert_eq!(settings.databases[0].budget, Some(20 * SECOND));
-    assert!(!settings.databases[0].rules[0].clock.as_ref().unwrap().is_expiry());
+    assert_eq!(settings.blocks[0].template.timing, Timing::Every(45 * SECOND));
+    assert_eq!(settings.blocks[0].template.budget, Some(20 * SECOND));
+    assert!(!settings.blocks[0].template.rules[0].clock.as_ref().unwrap().is_expiry());
 }
 
 #[test]
 fn a_name_and_a_path_are_enough() {
     let settings = read(MINIMAL).unwrap();
     assert_eq!(settings.listen, Some("127.0.0.1:9925".parse().unwrap()));
-    let database = &settings.databases[0];
+    let database = &settings.blocks[0].template;
     assert_eq!(database.name.as_str(), "payments");
     assert_eq!(database.path, Path::new("/var/lib/payments/app.db"));
     assert_eq!(database.timing, Timing::Every(30 * SECOND));
@@ -94,7 +94,7 @@ fn a_database_wins_over_the_defaults() {
     let file = "[defaults]\nschedule = \"* * * * *\"\nbatch = 7\nshare = 1\nenabled = false\n\
                 retention = \"1h\"\n[[database]]\nname = \"a\"\npath = \"/a\"\n[[database]]\nname = \"b\"\n\
                 path = \"/b\"\nevery = \"100ms\"\nbatch = 8\nenabled = true\nretention = \"2h\"\n";
-    let [a, b] = <[Database; 2]>::try_from(read(file).unwrap().databases).unwrap();
+    let [a, b] = <[Block; 2]>::try_from(read(file).unwrap().blocks).unwrap().map(|block| block.template);
     assert_eq!(a.timing, Timing::Cron(Schedule::parse("0 * * * * *").unwrap()));
     assert_eq!(b.timing, Timing::Every(Duration::from_millis(100)));
     assert_eq!((a.batch.rows(), b.batch.rows()), (7, 8));
@@ -444,7 +444,7 @@ fn a_variable_overrides_a_single_value_and_is_read_as_toml_or_text() {
     ];
     let settings = with_variables(&file, &variables).unwrap();
     assert_eq!(settings.listen, Some("[::1]:80".parse().unwrap()));
-    let database = &settings.databases[0];
+    let database = &settings.blocks[0].template;
     assert_eq!((database.batch.rows(), database.busy_timeout), (50, 7 * SECOND));
     assert_eq!(database.timing, Timing::Every(45 * SECOND));
     assert_eq!(with_variables(MINIMAL, &[("KEYSWEEP__HTTP__LISTEN", "")]).unwrap().listen, None);
@@ -510,7 +510,7 @@ fn a_missing_file_is_told_from_one_that_cannot_be_read() {
     assert!(!error.is_missing_file() && error.to_string().contains("cannot be read"), "{error}");
     let file = folder.path().join("k.toml");
     std::fs::write(&file, MINIMAL).unwrap();
-    assert_eq!(load(&file).unwrap().databases.len(), 1);
+    assert_eq!(load(&file).unwrap().blocks.len(), 1);
 }
 #[test]
 fn nesting_is_refused_before_it_exhausts_the_stack() {

@@ -8,16 +8,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("clock", &["plan"]),
     ("config", &["plan"]),
+    ("discover", &["config", "plan"]),
     ("store", &["plan"]),
     ("observe", &["plan"]),
     ("tick", &["plan", "store"]),
     ("census", &["plan", "store"]),
     ("schedule", &["clock", "config", "plan"]),
     ("record", &["clock", "plan", "store"]),
-    ("daemon", &["census", "clock", "config", "observe", "plan", "schedule", "store", "tick"]),
+    ("daemon", &["census", "clock", "config", "discover", "observe", "plan", "schedule", "store", "tick"]),
     (
         "cli",
-        &["census", "clock", "config", "daemon", "observe", "plan", "record", "schedule", "store", "tick"],
+        &[
+            "census", "clock", "config", "daemon", "discover", "observe", "plan", "record", "schedule",
+            "store", "tick",
+        ],
     ),
 ];
 
@@ -169,7 +173,7 @@ fn the_wall_clock_is_read_in_one_place() {
 fn the_sweep_side_touches_a_database_through_sqlite_alone() {
     let plain =
         ["fs::File", "File::", "OpenOptions", "std::fs", "tokio::fs", "fs::read", "fs::copy", "fs::open"];
-    let sweeps = ["plan", "store", "tick", "census"];
+    let sweeps = ["plan", "discover", "store", "tick", "census"];
     no_faults(&said(&plain, |source| source.room().is_some_and(|room| sweeps.contains(&room.as_str()))));
 }
 

@@ -1,0 +1,244 @@
+//! The workers that run, and how they become those that are wanted.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::worker::{Memory, Turns, Worker};
+use crate::clock;
+use crate::config::{Database, Timing};
+use crate::discover::Member;
+use crate::observe::{MetricsError, Observer, Watched, WatchedTable};
+use crate::plan::{Clock, DatabaseName, Event, Report, Rule};
+use crate::schedule::{Belfry, Bell, Hung, Rope};
+
+/// Databases that start together ring for the first time within this, so that they do not ring together.
+const LONGEST_SPREAD: Duration = Duration::from_secs(5);
+/// So far apart, on average.
+const SPREAD: Duration = Duration::from_millis(10);
+
+/// Every database that is looked after, by its label.
+pub(super) struct Fleet {
+    observer: Observer,
+    belfry: Belfry,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    turns: Arc<Turns>,
+    running: BTreeMap<DatabaseName, Running>,
+    /// Told to end, and perhaps still in a batch.
+    ending: Vec<Ending>,
+}
+
+struct Running {
+    member: Member,
+    memory: Memory,
+    /// Nothing where the file is another database's.
+    at_work: Option<AtWork>,
+}
+
+struct AtWork {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    _bell: Hung,
+}
+
+struct Ending {
+    member: Member,
+    tasks: TaskTracker,
+}
+
+/// How many databases came, changed and went.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub added: usize,
+    pub changed: usize,
+    pub removed: usize,
+}
+
+impl Fleet {
+    pub fn new(observer: Observer, belfry: Belfry, tasks: TaskTracker, stop: CancellationToken) -> Self {
+        let (running, ending) = (BTreeMap::new(), Vec::new());
+        Self { observer, belfry, tasks, stop, turns: Arc::default(), running, ending }
+    }
+
+    /// How many databases there are.
+    pub fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Look after these databases and no others. One that did not change is not disturbed; another is
+    /// told to end between two batches, and what takes its place waits for that.
+    pub fn reconcile(&mut self, wanted: Vec<Member>) -> Changes {
+        self.ending.retain(|ending| !ending.tasks.is_empty());
+        let mut changes = Changes::default();
+        let labels: HashSet<&DatabaseName> = wanted.iter().map(|member| &member.database.name).collect();
+        let gone = self.running.keys().filter(|label| !labels.contains(label));
+        for label in gone.cloned().collect::<Vec<_>>() {
+            self.end(&label);
+            self.observer.unwatch(&label);
+            changes.removed += 1;
+        }
+        let count = wanted.len();
+        let news: Vec<Member> = wanted.into_iter().filter_map(|member| self.news(member)).collect();
+        // All end before one starts: a file may have passed from one to another.
+        let memories: Vec<_> = news.iter().map(|member| self.end(&member.database.name)).collect();
+        for (member, memory) in news.into_iter().zip(memories) {
+            match memory {
+                Some(_) => changes.changed += 1,
+                None => changes.added += 1,
+            }
+            if let Err(error) = self.start(member, memory.unwrap_or_default(), count) {
+                tracing::error!(%error, "a database cannot be looked after");
+            }
+        }
+        changes
+    }
+
+    /// Gives back what is not looked after in this very way.
+    fn news(&mut self, member: Member) -> Option<Member> {
+        match self.running.get_mut(&member.database.name) {
+            Some(running) if running.member.is_same(&member) => {
+                running.member = member;
+                None
+            }
+            _ => Some(member),
+        }
+    }
+
+    fn end(&mut self, label: &DatabaseName) -> Option<Memory> {
+        let Running { member, memory, at_work } = self.running.remove(label)?;
+        if let Some(AtWork { stop, tasks, .. }) = at_work {
+            stop.cancel();
+            tasks.close();
+            self.ending.push(Ending { member, tasks });
+        }
+        Some(memory)
+    }
+
+    fn start(&mut self, member: Member, memory: Memory, count: usize) -> Result<(), MetricsError> {
+        self.observer.watch(&watched(&member.database))?;
+        let at_work = match member.held(clock::now()) {
+            None => Some(self.set_to_work(&member, &memory, count)),
+            Some(reports) => {
+                self.tell_held(&member.database.name, reports);
+                None
+            }
+        };
+        self.running.insert(member.database.name.clone(), Running { member, memory, at_work });
+        Ok(())
+    }
+
+    fn set_to_work(&self, member: &Member, memory: &Memory, count: usize) -> AtWork {
+        let (bell, stop, tasks) = (Arc::new(Bell::default()), self.stop.child_token(), TaskTracker::new());
+        let worker = Worker {
+            database: Arc::new(member.database.clone()),
+            memory: memory.clone(),
+            turns: Arc::clone(&self.turns),
+            observer: self.observer.clone(),
+            stop: stop.clone(),
+        };
+        let before: Vec<TaskTracker> = self
+            .ending
+            .iter()
+            .filter(|ending| ending.member.may_meet(member))
+            .map(|ending| ending.tasks.clone())
+            .collect();
+        let (counting, rung) = (worker.clone(), Arc::clone(&bell));
+        let waited = after(before.clone(), stop.clone());
+        self.tasks.spawn(tasks.track_future(async move {
+            if waited.await.is_some() {
+                worker.work(rung).await;
+            }
+        }));
+        let waited = after(before, stop.clone());
+        self.tasks.spawn(tasks.track_future(async move {
+            if waited.await.is_some() {
+                counting.count().await;
+            }
+        }));
+        let timing = &member.database.timing;
+        let late = late(&member.database, count);
+        let bell = self.belfry.hang(timing, late, self.rope(&member.database.name, bell));
+        AtWork { stop, tasks, _bell: bell }
+    }
+
+    fn rope(&self, label: &DatabaseName, bell: Arc<Bell>) -> Rope {
+        let (label, observer) = (label.clone(), self.observer.clone());
+        Rope { bell, announce: Arc::new(move |next| observer.next_tick(&label, next)) }
+    }
+
+    /// As a tick would that found its database held.
+    fn tell_held(&self, label: &DatabaseName, reports: Vec<Report>) {
+        self.observer.next_tick(label, None);
+        let failed = reports.iter().find_map(|report| report.error.clone());
+        for report in reports {
+            self.observer.tell(&Event::Swept(report));
+        }
+        self.observer.tell(&Event::Ticked { database: label.clone(), failed });
+    }
+}
+
+/// Wait until all of these have ended; nothing when told to stop before that.
+async fn after(before: Vec<TaskTracker>, stop: CancellationToken) -> Option<()> {
+    for tasks in before {
+        stop.run_until_cancelled(tasks.wait()).await?;
+    }
+    Some(())
+}
+
+fn watched(database: &Database) -> Watched {
+    let table = |rule: &Rule| WatchedTable {
+        table: rule.label.clone(),
+        retention: rule.clock.as_ref().map(Clock::retention),
+    };
+    Watched {
+        database: database.name.clone(),
+        census: database.census,
+        tables: database.rules.iter().map(table).collect(),
+    }
+}
+
+/// How long after its start a database among so many rings first: the same for a label each time.
+fn late(database: &Database, count: usize) -> Duration {
+    let Timing::Every(every) = database.timing else { return Duration::ZERO };
+    let others = u32::try_from(count.saturating_sub(1)).unwrap_or(u32::MAX);
+    let spread = SPREAD.saturating_mul(others).min(every).min(LONGEST_SPREAD);
+    let mut hasher = DefaultHasher::new();
+    database.name.hash(&mut hasher);
+    let hash = u32::try_from(hasher.finish() >> 32).unwrap_or_default();
+    spread.mul_f64(f64::from(hash) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn database(name: &str, every: &str) -> Database {
+        let text = format!("[[database]]\nname = {name:?}\npath = \"/a\"\nevery = {every:?}\n");
+        config::parse("test", text.as_bytes(), []).unwrap().blocks.remove(0).template
+    }
+
+    #[test]
+    fn a_lone_database_rings_at_once() {
+        assert_eq!(late(&database("app", "30s"), 1), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_thousand_do_not_ring_together_and_none_rings_late() {
+        let lates = |every| -> Vec<Duration> {
+            (0..1000).map(|number| late(&database(&format!("t/{number}"), every), 1000)).collect()
+        };
+        let spread = lates("30s");
+        assert!(spread.iter().all(|late| *late <= LONGEST_SPREAD), "{spread:?}");
+        for second in 0..5 {
+            let in_second = spread.iter().filter(|late| late.as_secs() == second).count();
+            assert!((100..300).contains(&in_second), "{in_second} in second {second}");
+        }
+        assert!(lates("100ms").iter().all(|late| late.as_millis() <= 100));
+    }
+}
