@@ -4,13 +4,12 @@
 //! would drop every lock that SQLite holds on it in this process.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use glob::MatchOptions;
-
-use crate::config::{Block, Database, Glob, Location};
+use crate::config::{Block, Database, Glob, Location, Part, Wild};
 use crate::plan::{DatabaseName, Failure, FailureKind, HoldReason, Report, Rule, Stop, UnixTime};
 
 /// What a look found.
@@ -99,21 +98,19 @@ struct Look {
 
 impl Look {
     fn follow(&mut self, block: &Block, glob: &Glob) {
-        // As a shell reads it: a wildcard stands for no `/` and for no dot at the start of a name.
-        let options = MatchOptions {
-            case_sensitive: true,
-            require_literal_separator: true,
-            require_literal_leading_dot: true,
-        };
-        let paths = match glob::glob_with(glob.as_str(), options) {
-            Ok(paths) => paths,
-            Err(error) => return self.trouble(block, Path::new(glob.as_str()), error.msg),
-        };
-        for path in paths {
-            match path {
-                Ok(path) => self.meet(block, glob, path),
-                Err(error) => self.unreachable(block, error.path(), error.error()),
-            }
+        let parts: Vec<Part<'_>> = glob.parts().collect();
+        self.walk(block, glob, PathBuf::from("/"), &parts);
+    }
+
+    /// Follow the rest of a pattern below a folder, in the order of the names.
+    fn walk(&mut self, block: &Block, glob: &Glob, path: PathBuf, parts: &[Part<'_>]) {
+        let Some((part, rest)) = parts.split_first() else { return self.meet(block, glob, path) };
+        match part {
+            Part::Plain(name) => self.walk(block, glob, path.join(name), rest),
+            Part::Wild(wild) => match names(&path, *wild) {
+                Ok(names) => names.iter().for_each(|name| self.walk(block, glob, path.join(name), rest)),
+                Err(error) => self.unreachable(block, &path, &error),
+            },
         }
     }
 
@@ -157,8 +154,8 @@ impl Look {
             io::ErrorKind::NotFound if path.is_symlink() => {
                 self.trouble(block, path, "it is a symbolic link to a file that is not there");
             }
-            // It went between two looks.
-            io::ErrorKind::NotFound => {}
+            // There is none, or it went while we looked.
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {}
             _ => self.trouble(block, path, error),
         }
     }
@@ -169,6 +166,20 @@ impl Look {
             "let keysweep's user read it, rename it, or narrow the `glob`; the other files are swept";
         self.found.troubles.push((block.name().clone(), Failure::new(FailureKind::Io, what, remedy)));
     }
+}
+
+/// The names in a folder that fit, sorted. One that is not UTF-8 fits by what of it is: it is
+/// refused when its file is met, not passed over.
+fn names(folder: &Path, wild: Wild<'_>) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in folder.read_dir()? {
+        let name = entry?.file_name();
+        if wild.fits(&name.to_string_lossy()) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Two workers on one file would break its pace, count its rows twice and meet in its journal.

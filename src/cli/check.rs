@@ -18,7 +18,7 @@ use crate::store::sqlite::{Access, Sqlite};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this database
+    /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
 }

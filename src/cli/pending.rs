@@ -15,7 +15,7 @@ use crate::store::sqlite::Access;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this database
+    /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
     /// The most rows of a table, 1 to 100000

@@ -17,7 +17,7 @@ use crate::tick::{Mode, Order, TableMemory, tick};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this database
+    /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
     /// Change no row, take no write lock, and name exactly what a sweep at this moment would take (or

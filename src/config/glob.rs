@@ -52,6 +52,14 @@ impl Glob {
         &self.0
     }
 
+    /// The names below the root, each plain or with wildcards, for whoever walks the folders.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.0.split('/').filter(|part| !part.is_empty()).map(|part| match part.contains(is_wildcard) {
+            true => Part::Wild(Wild(part)),
+            false => Part::Plain(part),
+        })
+    }
+
     /// What each run of wildcards stands for in this path, joined by `/`; nothing where the path
     /// does not match or is not UTF-8.
     #[must_use]
@@ -63,6 +71,27 @@ impl Glob {
         }
         let parts = pattern.into_iter().zip(path).map(|(pattern, name)| captures(pattern, name));
         Some(parts.collect::<Option<Vec<_>>>()?.concat().join("/"))
+    }
+}
+
+/// One name of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// This very name.
+    Plain(&'a str),
+    /// Any name that fits.
+    Wild(Wild<'a>),
+}
+
+/// A name with wildcards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wild<'a>(&'a str);
+
+impl Wild<'_> {
+    /// Whether a name fits. As a shell reads it: a wildcard stands for no dot at the start of a name.
+    #[must_use]
+    pub fn fits(self, name: &str) -> bool {
+        (!name.starts_with('.') || self.0.starts_with('.')) && captures(self.0, name).is_some()
     }
 }
 
@@ -117,6 +146,13 @@ mod tests {
         assert_eq!(matched("/srv/*/app.db", "/srv/a/b/app.db"), None);
         assert_eq!(matched("/srv/?.db", "/srv/ab.db"), None);
         assert_eq!(matched("/srv/?*.db", "/srv/.db"), None);
+    }
+
+    #[test]
+    fn a_wildcard_stands_for_no_dot_at_the_start() {
+        let wild = |text| Wild(text);
+        assert!(!wild("*").fits(".git") && !wild("?git").fits(".git"));
+        assert!(wild(".*").fits(".git") && wild("*").fits("a.git"));
     }
 
     #[test]

@@ -28,7 +28,7 @@ use document::{Document, ROOT};
 use environment::Variables;
 use reader::{Node, Reader, Section};
 
-pub use glob::Glob;
+pub use glob::{Glob, Part, Wild};
 pub use problem::{ConfigError, Place, Position, Problem};
 pub use schedule::Schedule;
 pub use settings::{Block, Database, Location, Settings, Timing};

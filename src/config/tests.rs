@@ -63,7 +63,7 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
     let start = |line: &str, key: &str| line.starts_with(&format!("# {key} = "));
     let uncommented: Vec<&str> = EXAMPLE
         .lines()
-        .filter(|line| !line.starts_with("every") && !line.starts_with("expires"))
+        .filter(|line| !["every", "expires", "path"].iter().any(|key| line.starts_with(key)))
         .map(|line| {
             let known = [known::DATABASE, known::TABLE].concat();
             if known.iter().any(|key| start(line, key)) { &line[2..] } else { line }
@@ -73,6 +73,19 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
     assert_eq!(settings.blocks[0].template.timing, Timing::Every(45 * SECOND));
     assert_eq!(settings.blocks[0].template.budget, Some(20 * SECOND));
     assert!(!settings.blocks[0].template.rules[0].clock.as_ref().unwrap().is_expiry());
+}
+
+#[test]
+fn a_block_has_a_path_or_a_pattern_and_not_both() {
+    let block = |lines: &str| format!("[[database]]\nname = \"t\"\n{lines}");
+    let blocks = read(&block("glob = \"/srv/*/app.db\"")).unwrap().blocks;
+    assert_eq!(blocks[0].location, Location::Glob(Glob::parse("/srv/*/app.db").unwrap()));
+    refused(&block("path = \"/a\"\nglob = \"/srv/*.db\""), "4:8: database[0].glob", "found both");
+    refused(&block(""), "1:1: database[0]", "`path` is missing");
+    refused(&block("glob = \"/srv/**/a\""), "3:8: database[0].glob", "`**`");
+    refused(&block("glob = \"/srv/[ab]\""), "3:8: database[0].glob", "`[`");
+    let twice = block("glob = \"/srv/*\"") + "\n[[database]]\nname = \"u\"\nglob = \"/srv/*\"";
+    refused(&twice, "6:8: database[1].glob", "another database has this path");
 }
 
 #[test]
