@@ -36,14 +36,14 @@ pub(super) struct Fleet {
 struct Running {
     member: Member,
     memory: Memory,
-    /// Nothing where the file is another database's.
-    at_work: Option<AtWork>,
+    at_work: AtWork,
 }
 
 struct AtWork {
     stop: CancellationToken,
     tasks: TaskTracker,
-    _bell: Hung,
+    /// Nothing where the file is another database's.
+    _bell: Option<Hung>,
 }
 
 struct Ending {
@@ -110,23 +110,18 @@ impl Fleet {
     }
 
     fn end(&mut self, label: &DatabaseName) -> Option<Memory> {
-        let Running { member, memory, at_work } = self.running.remove(label)?;
-        if let Some(AtWork { stop, tasks, .. }) = at_work {
-            stop.cancel();
-            tasks.close();
-            self.ending.push(Ending { member, tasks });
-        }
+        let Running { member, memory, at_work: AtWork { stop, tasks, .. } } = self.running.remove(label)?;
+        stop.cancel();
+        tasks.close();
+        self.ending.push(Ending { member, tasks });
         Some(memory)
     }
 
     fn start(&mut self, member: Member, memory: Memory, count: usize) -> Result<(), MetricsError> {
         self.observer.watch(&watched(&member.database))?;
         let at_work = match member.held(clock::now()) {
-            None => Some(self.set_to_work(&member, &memory, count)),
-            Some(reports) => {
-                self.tell_held(&member.database.name, reports);
-                None
-            }
+            None => self.set_to_work(&member, &memory, count),
+            Some(reports) => self.hold(&member, reports),
         };
         self.running.insert(member.database.name.clone(), Running { member, memory, at_work });
         Ok(())
@@ -141,12 +136,7 @@ impl Fleet {
             observer: self.observer.clone(),
             stop: stop.clone(),
         };
-        let before: Vec<TaskTracker> = self
-            .ending
-            .iter()
-            .filter(|ending| ending.member.may_meet(member))
-            .map(|ending| ending.tasks.clone())
-            .collect();
+        let before = self.before(member);
         let (counting, rung) = (worker.clone(), Arc::clone(&bell));
         let waited = after(before.clone(), stop.clone());
         self.tasks.spawn(tasks.track_future(async move {
@@ -163,7 +153,7 @@ impl Fleet {
         let timing = &member.database.timing;
         let late = late(&member.database, count);
         let bell = self.belfry.hang(timing, late, self.rope(&member.database.name, bell));
-        AtWork { stop, tasks, _bell: bell }
+        AtWork { stop, tasks, _bell: Some(bell) }
     }
 
     fn rope(&self, label: &DatabaseName, bell: Arc<Bell>) -> Rope {
@@ -171,15 +161,33 @@ impl Fleet {
         Rope { bell, announce: Arc::new(move |next| observer.next_tick(&label, next)) }
     }
 
-    /// As a tick would that found its database held.
-    fn tell_held(&self, label: &DatabaseName, reports: Vec<Report>) {
-        self.observer.next_tick(label, None);
-        let failed = reports.iter().find_map(|report| report.error.clone());
-        for report in reports {
-            self.observer.tell(&Event::Swept(report));
-        }
-        self.observer.tell(&Event::Ticked { database: label.clone(), failed });
+    /// Tell what a tick would that found its database held, once the last word of a worker before is said.
+    fn hold(&self, member: &Member, reports: Vec<Report>) -> AtWork {
+        let (stop, tasks) = (self.stop.child_token(), TaskTracker::new());
+        let waited = after(self.before(member), stop.clone());
+        let (label, observer) = (member.database.name.clone(), self.observer.clone());
+        self.tasks.spawn(tasks.track_future(async move {
+            if waited.await.is_some() {
+                tell_held(&observer, label, reports);
+            }
+        }));
+        AtWork { stop, tasks, _bell: None }
     }
+
+    /// What must have ended before work on this database begins.
+    fn before(&self, member: &Member) -> Vec<TaskTracker> {
+        let met = self.ending.iter().filter(|ending| ending.member.may_meet(member));
+        met.map(|ending| ending.tasks.clone()).collect()
+    }
+}
+
+fn tell_held(observer: &Observer, database: DatabaseName, reports: Vec<Report>) {
+    observer.next_tick(&database, None);
+    let failed = reports.iter().find_map(|report| report.error.clone());
+    for report in reports {
+        observer.tell(&Event::Swept(report));
+    }
+    observer.tell(&Event::Ticked { database, failed });
 }
 
 /// Wait until all of these have ended; nothing when told to stop before that.
