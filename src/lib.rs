@@ -21,6 +21,7 @@
 //! |---|---|---|
 //! | [`plan`] | decides, and does nothing: rules, predicates, pace, findings, reports | nobody |
 //! | [`config`] | file and environment to valid settings; the only home of defaults | plan |
+//! | [`discover`] | which databases there are: patterns followed, files of two names met | config, plan |
 //! | [`store`] | touches a database; one folder an engine | plan |
 //! | [`tick`] | one tick of one database | plan, store |
 //! | [`census`] | the counts, apart from the sweep | plan, store |
@@ -51,6 +52,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod daemon;
+pub mod discover;
 pub mod memory;
 pub mod observe;
 pub mod plan;

@@ -49,6 +49,8 @@ pub enum Mode {
 #[derive(Debug, Clone)]
 pub struct TableMemory {
     rule: Rule,
+    batch: Limit,
+    share: Share,
     /// Where a bound cut the last walk.
     position: Option<Key>,
     pace: Pace,
@@ -62,7 +64,32 @@ impl TableMemory {
     /// A table that was never swept.
     #[must_use]
     pub fn new(rule: Rule, batch: Limit, share: Share) -> Self {
-        Self { rule, position: None, pace: Pace::new(batch, share), invariant: None, standing: None }
+        Self {
+            rule,
+            batch,
+            share,
+            position: None,
+            pace: Pace::new(batch, share),
+            invariant: None,
+            standing: None,
+        }
+    }
+
+    /// This table as it is known. Under a changed config: what holds until a restart does, and under the same rule a
+    /// walk that was cut goes on where it was.
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        if (&self.rule, self.batch, self.share) == (&before.rule, before.batch, before.share) {
+            return before.clone();
+        }
+        let position = if self.rule == before.rule { before.position.clone() } else { None };
+        Self { position, invariant: before.invariant.clone(), ..self }
+    }
+
+    /// The table's rule.
+    #[must_use]
+    pub fn rule(&self) -> &Rule {
+        &self.rule
     }
 
     /// The table's label.

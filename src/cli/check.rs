@@ -2,25 +2,29 @@
 
 mod guards;
 
+use std::path::Path;
+
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::print::Printer;
 use super::sweep::store;
-use super::{Exit, Outcome, chosen, runtime};
+use super::{Chosen, Exit, Outcome, chosen, runtime};
 use crate::census::census;
 use crate::clock;
-use crate::config::{Database, Settings};
+use crate::config::{Block, Database, Settings};
+use crate::discover::Member;
+use crate::memory::Memory;
 use crate::plan::{
-    Counts, Event, Failure, FailureKind, Guards, HoldReason, Rule, Severity, TableFacts, TableLabel,
-    Unfinished, UnixTime, length, schema_failure, table_findings,
+    Counts, DatabaseName, Event, Failure, FailureKind, Guards, HoldReason, Rule, Severity, TableFacts,
+    TableLabel, Unfinished, UnixTime, length, schema_failure, table_findings,
 };
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this database
+    /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
 }
@@ -96,28 +100,50 @@ impl Line {
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
     let folder = settings.state_dir.clone();
     let (memory, faulty) = guards::memory(folder.as_deref());
-    let databases = chosen(settings, args.database.as_deref())?;
+    let Chosen { members, troubles, empty } = chosen(settings, args.database.as_deref())?;
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
-        for database in &databases {
-            let reading = clock::reading();
-            let guards = memory.guards(database, &database.rules.rules(&[]), &reading).await;
-            let mut lines = vec![Line::fine(None, configured(database))];
-            lines.extend(guards::of_database(database, folder.as_deref(), &guards));
+        for Member { database, taken, .. } in &members {
+            let mut lines = match taken {
+                Some(failure) => vec![Line::failure(None, failure)],
+                None => look(database, &memory, folder.as_deref()).await,
+            };
             lines.extend(faulty.as_ref().map(|failure| Line::failure(None, failure)));
-            lines.extend(look(database, &guards, reading.wall).await);
             outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
-            print(database, &lines, printer)?;
+            print(&database.name, &lines, printer)?;
+        }
+        for block in &empty {
+            print(block.name(), &[nothing_found(block)], printer)?;
+        }
+        for (block, failure) in &troubles {
+            outcome = outcome.max(Outcome::No);
+            print(block, &[Line::failure(None, failure)], printer)?;
         }
         Ok(outcome)
     })
 }
 
-async fn look(database: &Database, guards: &Guards, now: UnixTime) -> Vec<Line> {
-    let mut lines = Vec::new();
+fn nothing_found(block: &Block) -> Line {
+    let path = block.template.path.display();
+    let what = format!("no file matches {path} at present; one that comes is swept from then on");
+    let remedy = "correct `glob` if there should be one; a wildcard matches no dot at the start of a name";
+    Line { table: None, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) }
+}
+
+async fn look(database: &Database, memory: &Memory, folder: Option<&Path>) -> Vec<Line> {
+    let reading = clock::reading();
+    let now = reading.wall;
+    let mut lines = vec![Line::fine(None, configured(database))];
     // As a sweep would be admitted, though it only reads: a file that could not be swept is a fault.
     let mut swept = store(database, Access::Write, &CancellationToken::new());
-    let looked = match swept.look(&database.rules).await {
+    let looked = swept.look(&database.rules).await;
+    let rules = match &looked {
+        Ok(looked) => looked.iter().map(|(rule, _)| rule.clone()).collect(),
+        Err(_) => database.rules.rules(&[]),
+    };
+    let guards = &memory.guards(database, &rules, &reading).await;
+    lines.extend(guards::of_database(database, folder, guards));
+    let looked = match looked {
         Ok(looked) => looked,
         Err(failure) => {
             lines.push(Line::failure(None, &failure));
@@ -244,11 +270,11 @@ fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
     lines
 }
 
-fn print(database: &Database, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
+fn print(database: &DatabaseName, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
     for Line { table, verdict, what, remedy } in lines {
         if printer.is_json() {
             printer.line(json!({
-                "database": database.name.as_str(),
+                "database": database.as_str(),
                 "table": table,
                 "severity": verdict.name(),
                 "reason": verdict.reason(),
@@ -257,7 +283,7 @@ fn print(database: &Database, lines: &[Line], printer: &Printer) -> Result<(), E
             }))?;
         } else {
             let place = table.as_ref().map_or(String::new(), |table| format!("/{table}"));
-            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database.name))?;
+            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database))?;
             if let Some(remedy) = remedy {
                 printer.line(format_args!("       -> {remedy}"))?;
             }

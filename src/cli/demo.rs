@@ -14,7 +14,7 @@ use super::run::stop_on_signals;
 use super::status::ask;
 use super::{Exit, Outcome, runtime};
 use crate::config::{self, Settings};
-use crate::daemon;
+use crate::daemon::{self, Reload};
 use crate::memory::{Memory, Role};
 use crate::observe::Status;
 use application::Application;
@@ -47,8 +47,12 @@ async fn show(args: &Args, printer: &Printer, folder: &Path) -> Result<Outcome, 
         .map_err(|error| Exit::wrong(format!("cannot listen on {}: {error}", args.listen)))?;
     let url = format!("http://{}", listener.local_addr()?);
     explain(printer, &path, &url)?;
+    let settings = settings(&path)?;
+    let same = settings.clone();
+    // Nobody asks.
+    let never = Reload::new(move || Ok(same.clone()));
     let memory = Memory::of_this_process(Role::Daemon);
-    let daemon = tokio::spawn(daemon::run(settings(&path)?, memory, Some(listener), stop.clone()));
+    let daemon = tokio::spawn(daemon::run(settings, memory, never, Some(listener), stop.clone()));
     let told = tell(printer, &url, &application, args.length, &stop).await;
     stop.cancel();
     let ended = daemon.await.map_err(Exit::unknown)?;

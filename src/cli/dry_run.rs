@@ -7,12 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Exit;
 use super::print::{Printer, key_json};
-use super::sweep::{memories, order, store};
+use super::sweep::tick_once;
 use crate::config::Database;
 use crate::memory::Memory;
 use crate::plan::{Event, Report};
-use crate::store::sqlite::Access;
-use crate::tick::{Mode, tick};
+use crate::tick::Mode;
 
 /// The keys are printed while they are found, so that a table of any size needs no memory.
 pub(super) async fn sweep(
@@ -31,9 +30,7 @@ pub(super) async fn sweep(
             stop.cancel();
         }
     };
-    let order = order(database, memory, Mode::DryRun, stop).await;
-    let mut store = store(database, Access::Read, stop);
-    let reports = tick(&order, &mut store, &mut memories(database), &tell).await;
+    let reports = tick_once(database, memory, Mode::DryRun, stop, &tell).await;
     match failed.into_inner().ok().flatten() {
         Some(error) => Err(error.into()),
         None => Ok(reports),

@@ -1,6 +1,7 @@
 //! The commands, one file each. They print, and decide nothing.
 
 mod check;
+mod chosen;
 mod counter;
 mod demo;
 mod dry_run;
@@ -20,6 +21,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::config::{self, Settings};
 use crate::observe::log::{self, LogFormat};
+use chosen::{Chosen, chosen};
 use print::{Printer, complain};
 
 /// Deletes idempotency keys and other finished records once their retention has passed, and never
@@ -154,7 +156,7 @@ fn run(cli: Cli, format: LogFormat) -> Result<Outcome, Exit> {
 fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
     let printer = Printer::new(global.json);
     match command {
-        Command::Run => run::run(settings(&global.config)?),
+        Command::Run => run::run(settings(&global.config)?, &global.config),
         Command::Sweep(args) => sweep::run(&args, settings(&global.config)?, &printer),
         Command::Check(args) => check::run(&args, settings(&global.config)?, &printer),
         Command::Status(args) => status::run(&args, listening(&global.config), &printer),
@@ -174,17 +176,6 @@ fn listening(path: &Path) -> Option<std::net::SocketAddr> {
 
 fn settings(path: &Path) -> Result<Settings, Exit> {
     config::load(path).map_err(Exit::wrong)
-}
-
-/// The databases that the command is about: all, or the one that was named.
-fn chosen(settings: Settings, name: Option<&str>) -> Result<Vec<config::Database>, Exit> {
-    let Some(name) = name else { return Ok(settings.databases) };
-    let names: Vec<String> =
-        settings.databases.iter().map(|database| format!("`{}`", database.name)).collect();
-    let found = settings.databases.into_iter().find(|database| database.name.as_str() == name);
-    found.map(|database| vec![database]).ok_or_else(|| {
-        Exit::wrong(format!("there is no database `{name}` in the config; there is {}", names.join(", ")))
-    })
 }
 
 /// A runtime for a command that works on databases in the foreground.

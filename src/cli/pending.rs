@@ -8,13 +8,14 @@ use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::clock;
 use crate::config::{Database, Settings};
+use crate::discover::Member;
 use crate::plan::{Failure, Key, TableLabel, UnixTime, schema_failure};
 use crate::store::Store;
 use crate::store::sqlite::Access;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this database
+    /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
     /// The most rows of a table, 1 to 100000
@@ -26,10 +27,15 @@ pub(super) struct Args {
 type Row = (TableLabel, Key, UnixTime);
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
-    let databases = chosen(settings, args.database.as_deref())?;
+    let members = chosen(settings, args.database.as_deref())?.told();
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
-        for database in &databases {
+        for Member { database, taken, .. } in &members {
+            if let Some(failure) = taken {
+                complain(format_args!("{}: {failure}", database.name));
+                outcome = outcome.max(Outcome::No);
+                continue;
+            }
             let (rows, failures) = abandoned(database, args.limit as usize).await;
             print(database, &rows, printer)?;
             for failure in failures {

@@ -1,22 +1,22 @@
 //! `run`: the daemon.
 
+use std::path::Path;
+
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, Outcome, runtime};
-use crate::config::Settings;
-use crate::daemon;
+use crate::config::{self, Settings};
+use crate::daemon::{self, Reload};
 use crate::memory::{Memory, Role};
 
-pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
+pub(super) fn run(settings: Settings, path: &Path) -> Result<Outcome, Exit> {
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let stop = stop_on_signals()?;
-        // Without a handler a hangup would end the daemon; there is no reload to do by it yet.
-        let hangup = signal(SignalKind::hangup()).map_err(|error| Exit::unknown(format!("cannot hear signals: {error}")))?;
-        tokio::spawn(ignore_hangups(hangup));
         let memory = Memory::open(settings.state_dir.as_deref(), Role::Daemon).map_err(Exit::wrong)?;
+        let reload = reload_on_hangups(path)?;
         let listener = match settings.listen {
             Some(address) => Some(TcpListener::bind(address).await.map_err(|error| {
                 Exit::wrong(format!(
@@ -28,11 +28,11 @@ pub(super) fn run(settings: Settings) -> Result<Outcome, Exit> {
         let listening = listener.as_ref().and_then(|listener| listener.local_addr().ok());
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            databases = settings.databases.len(),
+            databases = settings.blocks.len(),
             listen = listening.map(|address| address.to_string()),
             "keysweep runs"
         );
-        daemon::run(settings, memory, listener, stop).await.map_err(Exit::unknown)?;
+        daemon::run(settings, memory, reload, listener, stop).await.map_err(Exit::unknown)?;
         tracing::info!("keysweep has stopped");
         Ok(Outcome::Yes)
     });
@@ -65,8 +65,16 @@ async fn any(one: &mut Signal, other: &mut Signal) {
     }
 }
 
-async fn ignore_hangups(mut hangup: Signal) {
-    while hangup.recv().await.is_some() {
-        tracing::warn!("SIGHUP: this version does not reload its config; restart it to apply a change");
-    }
+fn reload_on_hangups(path: &Path) -> Result<Reload, Exit> {
+    let hangup = signal(SignalKind::hangup());
+    let mut hangup = hangup.map_err(|error| Exit::unknown(format!("cannot hear signals: {error}")))?;
+    let path = path.to_owned();
+    let reload = Reload::new(move || config::load(&path));
+    let asked = reload.clone();
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            asked.ask();
+        }
+    });
+    Ok(reload)
 }

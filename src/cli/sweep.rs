@@ -12,13 +12,14 @@ use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Settings};
 use crate::memory::{Memory, Role};
-use crate::plan::{Event, Report, Stop};
+use crate::plan::{Event, Report, Rule, Stop};
+use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
 use crate::tick::{Mode, Order, TableMemory, tick};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this database
+    /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
     /// Change no row, take no write lock, and name exactly what a sweep at this moment would take (or
@@ -30,14 +31,16 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
     let role = if args.dry_run { Role::Onlooker } else { Role::Command };
     let memory = Memory::open(settings.state_dir.as_deref(), role).map_err(Exit::wrong)?;
-    let databases = chosen(settings, args.database.as_deref())?;
+    let members = chosen(settings, args.database.as_deref())?.told();
     runtime()?.block_on(async {
         let stop = stop_on_signals()?;
         let mut reports = Vec::new();
-        for database in &databases {
-            reports.extend(match args.dry_run {
-                false => sweep(database, &memory, &stop, printer).await,
-                true => dry_run::sweep(database, &memory, &stop, printer).await?,
+        for member in &members {
+            let database = &member.database;
+            reports.extend(match (member.held(clock::now()), args.dry_run) {
+                (Some(held), _) => held,
+                (None, false) => sweep(database, &memory, &stop, printer).await,
+                (None, true) => dry_run::sweep(database, &memory, &stop, printer).await?,
             });
         }
         memory.close();
@@ -50,28 +53,34 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
     })
 }
 
-/// What a tick of one database in the foreground is told.
-pub(super) async fn order<'a>(
-    database: &'a Database,
+/// One tick of one database in the foreground.
+pub(super) async fn tick_once(
+    database: &Database,
     memory: &Memory,
     mode: Mode,
-    stop: &'a CancellationToken,
-) -> Order<'a> {
+    stop: &CancellationToken,
+    tell: &(dyn Fn(&Event) + Sync),
+) -> Vec<Report> {
     let reading = clock::reading();
-    Order {
+    let access = match mode {
+        Mode::Delete => Access::Write,
+        Mode::DryRun => Access::Read,
+    };
+    let mut store = store(database, access, stop);
+    // Where the tables cannot be listed the tick fails for the same cause, and reports it.
+    let rules = store.rules(&database.rules).await.unwrap_or_else(|_| database.rules.as_written());
+    let order = Order {
         database: &database.name,
         now: reading.wall,
         budget: database.budget,
         enabled: database.enabled,
-        guards: memory.guards(database, &database.rules.rules(&[]), &reading).await,
+        guards: memory.guards(database, &rules, &reading).await,
         mode,
         stop,
-    }
-}
-
-pub(super) fn memories(database: &Database) -> Vec<TableMemory> {
-    let memory = |rule: &crate::plan::Rule| TableMemory::new(rule.clone(), database.batch, database.share);
-    database.rules.rules(&[]).iter().map(memory).collect()
+    };
+    let table = |rule: &Rule| TableMemory::new(rule.clone(), database.batch, database.share);
+    let mut tables: Vec<TableMemory> = rules.iter().map(table).collect();
+    tick(&order, &mut store, &mut tables, tell).await
 }
 
 pub(super) fn store(database: &Database, access: Access, stop: &CancellationToken) -> Sqlite {
@@ -95,9 +104,7 @@ async fn sweep(
         }
         _ => {}
     };
-    let order = order(database, memory, Mode::Delete, stop).await;
-    let mut store = store(database, Access::Write, stop);
-    let reports = tick(&order, &mut store, &mut memories(database), &tell).await;
+    let reports = tick_once(database, memory, Mode::Delete, stop, &tell).await;
     bar.iter().for_each(ProgressBar::finish_and_clear);
     reports
 }

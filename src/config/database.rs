@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::reader::Section;
 use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, LISTEN, SETTLE, SHARE};
-use super::{Database, Settings, Timing, decode, known, table};
+use super::{Block, Database, Location, Settings, Timing, decode, known, table};
 use crate::plan::{DatabaseName, Limit, Share, Window};
 
 /// The whole config. Nothing, or less than there is, where a problem was reported.
@@ -19,18 +19,22 @@ pub(super) fn settings(top: &Section<'_>, state_directory: Option<PathBuf>) -> O
         top.refuse("database", "at least one [[database]] with a name and a path must be set");
     }
     let mut seen = Seen { state_dir: state_dir.clone(), ..Seen::default() };
-    let databases = sections.iter().filter_map(|section| database(section, &defaults, &mut seen)).collect();
-    Some(Settings { listen: listen.unwrap_or(Some(LISTEN)), state_dir, databases })
+    let blocks = sections.iter().filter_map(|section| block(section, &defaults, &mut seen)).collect();
+    Some(Settings { listen: listen.unwrap_or(Some(LISTEN)), state_dir, blocks })
 }
 
-fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Option<Database> {
+fn block(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Option<Block> {
     let name = section.require("name", decode::database_name);
-    let path = section.require("path", decode::path);
+    let location = location(section);
+    let path = location.as_ref().map(|location| match location {
+        Location::Path(path) => path.clone(),
+        Location::Glob(glob) => glob.as_str().into(),
+    });
     seen.check(section, name.as_ref(), path.as_ref());
     let options = Options::read(section).or(defaults);
     let enabled = options.enabled.unwrap_or(true);
     let rules = table::rules(section, table::Inherited { retention: options.retention, enabled });
-    Some(Database {
+    let template = Database {
         name: name?,
         path: path?,
         timing: options.timing.unwrap_or(Timing::Every(EVERY)),
@@ -44,7 +48,19 @@ fn database(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Optio
         settle: options.settle.unwrap_or(SETTLE),
         enabled,
         rules,
-    })
+    };
+    Some(Block { location: location?, template })
+}
+
+/// `path` or `glob`, exactly one of them.
+fn location(section: &Section<'_>) -> Option<Location> {
+    if section.has("path") && section.has("glob") {
+        section.refuse("glob", "expected `path` or `glob`, found both");
+    }
+    if section.has("glob") {
+        return section.read("glob", decode::glob).map(Location::Glob);
+    }
+    section.require("path", decode::path).map(Location::Path)
 }
 
 /// Names and paths that earlier databases took.
@@ -62,7 +78,8 @@ impl Seen {
         }
         // Two workers on one file would break its pace and count its rows twice.
         if path.is_some_and(|path| self.paths.contains(path)) {
-            section.refuse("path", "another database has this path: add a [[database.table]] there instead");
+            let key = if section.has("glob") { "glob" } else { "path" };
+            section.refuse(key, "another database has this path: add a [[database.table]] there instead");
         }
         // A plain read of a database's file would drop SQLite's locks on it.
         let among_ours = |path: &PathBuf| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use config::{Value, ValueKind};
 
 use super::reader::mismatch;
-use super::{Schedule, known};
+use super::{Glob, Schedule, known};
 use crate::plan::{
     DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, Share, TableLabel, TableName,
     TablePattern, Unit, Window,
@@ -109,6 +109,10 @@ pub(super) fn path(value: &Value) -> Result<PathBuf, String> {
     } else {
         Err(mismatch("an absolute path", value))
     }
+}
+
+pub(super) fn glob(value: &Value) -> Result<Glob, String> {
+    Glob::parse(text(value, "an absolute path with wildcards")?)
 }
 
 fn name<T>(value: &Value, new: fn(&str) -> Result<T, NameError>) -> Result<T, String> {

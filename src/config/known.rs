@@ -21,6 +21,7 @@ pub(super) const DEFAULTS: &[&str] = &[
 pub(super) const DATABASE: &[&str] = &[
     "name",
     "path",
+    "glob",
     "schedule",
     "every",
     "window",
@@ -54,8 +55,8 @@ pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 10] =
-    ["tls", "users", "checkpoint", "max_wal", "max_lag", "glob", "url", "url_file", "references", "zone"];
+const LATER: [&str; 9] =
+    ["tls", "users", "checkpoint", "max_wal", "max_lag", "url", "url_file", "references", "zone"];
 
 /// Units that a later version reads.
 pub(super) const LATER_UNITS: [&str; 2] = ["timestamp", "timestamptz"];

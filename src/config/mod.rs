@@ -9,6 +9,7 @@ mod database;
 mod decode;
 mod document;
 mod environment;
+mod glob;
 mod known;
 mod places;
 mod problem;
@@ -29,9 +30,10 @@ use document::{Document, ROOT};
 use environment::Variables;
 use reader::{Node, Reader, Section};
 
+pub use glob::{Glob, Part, Wild};
 pub use problem::{ConfigError, Place, Position, Problem};
 pub use schedule::Schedule;
-pub use settings::{Database, Settings, Timing};
+pub use settings::{Block, Database, Location, Settings, Timing};
 
 /// Reads the config from this file and the process's environment.
 ///

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Schedule;
+use super::{Glob, Schedule};
 use crate::plan::{DatabaseName, Limit, RuleBook, Share, Window};
 
 pub(super) const EVERY: Duration = Duration::from_secs(30);
@@ -23,8 +23,41 @@ pub struct Settings {
     /// The folder of what must be remembered, an absolute path; nothing where nothing is. Default: the
     /// first of `$STATE_DIRECTORY`.
     pub state_dir: Option<PathBuf>,
-    /// At least one, with names and paths of their own, in the order of the file.
-    pub databases: Vec<Database>,
+    /// At least one, with names of their own, in the order of the file.
+    pub blocks: Vec<Block>,
+}
+
+/// One `[[database]]`: one database, or as many as its pattern finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// Where they are.
+    pub location: Location,
+    /// What is done to them: the database itself beside a path, and beside a pattern what each of
+    /// them is but for its name and path, which are then the block's name and the pattern's text.
+    pub template: Database,
+}
+
+/// Where the databases of a block are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// One file.
+    Path(PathBuf),
+    /// Every file that matches.
+    Glob(Glob),
+}
+
+impl Block {
+    /// Its name: the label of its one database, or how those of all that it finds begin.
+    #[must_use]
+    pub fn name(&self) -> &DatabaseName {
+        &self.template.name
+    }
+
+    /// One of the databases that it finds.
+    #[must_use]
+    pub fn database(&self, name: DatabaseName, path: PathBuf) -> Database {
+        Database { name, path, ..self.template.clone() }
+    }
 }
 
 /// One database and what is done to it.

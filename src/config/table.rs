@@ -7,7 +7,7 @@ use config::{Value, ValueKind};
 use super::reader::{Node, Section};
 use super::state::{Placed, plain, refuse_shared};
 use super::{clock, decode, known, state};
-use crate::plan::{Block, Clock, Done, Rule, RuleBook, StateTest, TableLabel, TableName};
+use crate::plan::{Clock, Done, Rule, RuleBlock, RuleBook, StateTest, TableLabel, TableName};
 
 /// What the tables of a database inherit from it.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub(super) fn rules(database: &Section<'_>, inherited: Inherited) -> RuleBook {
 /// What was read so far.
 #[derive(Default)]
 struct Read {
-    blocks: Vec<Block>,
+    blocks: Vec<RuleBlock>,
     labels: Vec<TableLabel>,
 }
 
@@ -49,15 +49,15 @@ impl Read {
         let rule = rule(section, standard, inherited, pending_elsewhere);
         let (Some(tables), Some(name)) = (tables, name) else { return };
         if let Some((rule, done)) = rule {
-            let block = Block { rule, name, tables };
+            let block = RuleBlock { rule, name, tables };
             self.refuse_labels(section, &block);
-            self.refuse_taken(&block, &done);
+            self.refuse_taken(section, &block, &done);
             self.blocks.push(block);
         }
     }
 
     /// What a pattern will match is not known yet.
-    fn refuse_labels(&mut self, section: &Section<'_>, block: &Block) {
+    fn refuse_labels(&mut self, section: &Section<'_>, block: &RuleBlock) {
         for table in &block.tables {
             let TableName::Exact(table) = table else { continue };
             let Some(label) = block.label(table) else { continue };
@@ -70,13 +70,17 @@ impl Read {
     }
 
     /// What two rules of a table call done would be deleted by the shorter of the two.
-    fn refuse_taken(&self, block: &Block, done: &[Placed<'_>]) {
-        let same = |other: &&Block| {
+    fn refuse_taken(&self, section: &Section<'_>, block: &RuleBlock, done: &[Placed<'_>]) {
+        let same = |other: &&RuleBlock| {
             other.tables.iter().any(|table| block.tables.iter().any(|own| same_table(table, own)))
         };
         for other in self.blocks.iter().filter(same) {
             let why = "another rule of the same table calls this done as well";
             refuse_shared(done, other.rule.done.tests(), why);
+            // What is a default, or every row, has no place of its own.
+            if done.is_empty() && block.rule.done.overlaps(&other.rule.done) {
+                section.refuse("done", why);
+            }
         }
     }
 }

@@ -22,8 +22,8 @@ fn with_variables(file: &str, variables: &[(&str, &str)]) -> Result<Settings, Co
 /// The one database of this file, whose first three lines are there already.
 fn database(rest: &str) -> Database {
     let mut settings = read(&format!("{MINIMAL}{rest}")).unwrap();
-    assert_eq!(settings.databases.len(), 1);
-    settings.databases.remove(0)
+    assert_eq!(settings.blocks.len(), 1);
+    settings.blocks.remove(0).template
 }
 
 fn rule(rest: &str) -> Rule {
@@ -63,25 +63,39 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
     let start = |line: &str, key: &str| line.starts_with(&format!("# {key} = "));
     let uncommented: Vec<&str> = EXAMPLE
         .lines()
-        .filter(|line| !line.starts_with("every") && !line.starts_with("expires"))
+        .filter(|line| !["every", "expires", "path"].iter().any(|key| line.starts_with(key)))
         .map(|line| {
             let known = [known::SINGLE, known::DATABASE, known::TABLE].concat();
             if known.iter().any(|key| start(line, key)) { &line[2..] } else { line }
         })
         .collect();
     let settings = read(&uncommented.join("\n")).unwrap();
-    assert_eq!(settings.databases[0].timing, Timing::Every(45 * SECOND));
-    assert_eq!(settings.databases[0].budget, Some(20 * SECOND));
-    assert!(!settings.databases[0].rules.rules(&[])[0].clock.as_ref().unwrap().is_expiry());
+    assert_eq!(settings.blocks[0].template.timing, Timing::Every(45 * SECOND));
+    assert_eq!(settings.blocks[0].template.budget, Some(20 * SECOND));
+    assert!(!settings.blocks[0].template.rules.rules(&[])[0].clock.as_ref().unwrap().is_expiry());
     assert_eq!(settings.state_dir.as_deref(), Some(Path::new("/var/lib/keysweep")));
-    assert!(settings.databases[0].window.is_some() && settings.databases[0].max_share.is_some());
+    let template = &settings.blocks[0].template;
+    assert!(template.window.is_some() && template.max_share.is_some());
+}
+
+#[test]
+fn a_block_has_a_path_or_a_pattern_and_not_both() {
+    let block = |lines: &str| format!("[[database]]\nname = \"t\"\n{lines}");
+    let blocks = read(&block("glob = \"/srv/*/app.db\"")).unwrap().blocks;
+    assert_eq!(blocks[0].location, Location::Glob(Glob::parse("/srv/*/app.db").unwrap()));
+    refused(&block("path = \"/a\"\nglob = \"/srv/*.db\""), "4:8: database[0].glob", "found both");
+    refused(&block(""), "1:1: database[0]", "`path` is missing");
+    refused(&block("glob = \"/srv/**/a\""), "3:8: database[0].glob", "`**`");
+    refused(&block("glob = \"/srv/[ab]\""), "3:8: database[0].glob", "`[`");
+    let twice = block("glob = \"/srv/*\"") + "\n[[database]]\nname = \"u\"\nglob = \"/srv/*\"";
+    refused(&twice, "6:8: database[1].glob", "another database has this path");
 }
 
 #[test]
 fn a_name_and_a_path_are_enough() {
     let settings = read(MINIMAL).unwrap();
     assert_eq!(settings.listen, Some("127.0.0.1:9925".parse().unwrap()));
-    let database = &settings.databases[0];
+    let database = &settings.blocks[0].template;
     assert_eq!(database.name.as_str(), "payments");
     assert_eq!(database.path, Path::new("/var/lib/payments/app.db"));
     assert_eq!(database.timing, Timing::Every(30 * SECOND));
@@ -96,7 +110,7 @@ fn a_database_wins_over_the_defaults() {
     let file = "[defaults]\nschedule = \"* * * * *\"\nbatch = 7\nshare = 1\nenabled = false\n\
                 retention = \"1h\"\n[[database]]\nname = \"a\"\npath = \"/a\"\n[[database]]\nname = \"b\"\n\
                 path = \"/b\"\nevery = \"100ms\"\nbatch = 8\nenabled = true\nretention = \"2h\"\n";
-    let [a, b] = <[Database; 2]>::try_from(read(file).unwrap().databases).unwrap();
+    let [a, b] = <[Block; 2]>::try_from(read(file).unwrap().blocks).unwrap().map(|block| block.template);
     assert_eq!(a.timing, Timing::Cron(Schedule::parse("0 * * * * *").unwrap()));
     assert_eq!(b.timing, Timing::Every(Duration::from_millis(100)));
     assert_eq!((a.batch.rows(), b.batch.rows()), (7, 8));
@@ -370,6 +384,12 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
         ("keep = []", "5:8: {at}.keep: ", "expected at least one test"),
         ("references = \"refuse\"", "5:1: {at}.references: ", "`references` is not in this version"),
         ("[[database.table]]", "5:1: database[0].table[1]: ", "another rule has the name `keys`"),
+        ("[[database.table]]\nname = \"b\"", "5:1: database[0].table[1]: ", "calls this done as well"),
+        (
+            "[[database.table]]\nname = \"b\"\ndone = \"every-row\"\nexpires = { column = \"a\", unit = \"ms\" }",
+            "7:8: database[0].table[1].done: ",
+            "calls this done as well",
+        ),
     ] {
         refused(&format!("{MINIMAL}[[database.table]]\n{line}\n"), &start.replace("{at}", at), telling);
     }
@@ -421,7 +441,7 @@ fn a_database_does_not_lie_among_the_files_of_keysweep() {
 fn guards_are_inherited_and_overridden() {
     let file = "[defaults]\nwindow = '22:00-04:00'\nmax_share = 0.5\nsettle = '0s'\n[[database]]\nname = 'a'\npath = '/a'\n\
                 [[database]]\nname = 'b'\npath = '/b'\nwindow = '01:00-05:00'\nmax_share = 1\nsettle = '1h'\n";
-    let [a, b] = <[Database; 2]>::try_from(read(file).unwrap().databases).unwrap();
+    let [a, b] = <[Block; 2]>::try_from(read(file).unwrap().blocks).unwrap().map(|block| block.template);
     let guards = |of: Database| (of.window.unwrap().to_string(), of.max_share.unwrap().get(), of.settle);
     assert_eq!(guards(a), ("22:00-04:00".into(), 0.5, Duration::ZERO));
     assert_eq!(guards(b), ("01:00-05:00".into(), 1.0, 3600 * SECOND));
@@ -521,7 +541,7 @@ fn a_variable_overrides_a_single_value_and_is_read_as_toml_or_text() {
     ];
     let settings = with_variables(&file, &variables).unwrap();
     assert_eq!(settings.listen, Some("[::1]:80".parse().unwrap()));
-    let database = &settings.databases[0];
+    let database = &settings.blocks[0].template;
     assert_eq!((database.batch.rows(), database.busy_timeout), (50, 7 * SECOND));
     assert_eq!(database.timing, Timing::Every(45 * SECOND));
     assert_eq!(with_variables(MINIMAL, &[("KEYSWEEP__HTTP__LISTEN", "")]).unwrap().listen, None);
@@ -590,7 +610,7 @@ fn a_missing_file_is_told_from_one_that_cannot_be_read() {
     assert!(!error.is_missing_file() && error.to_string().contains("cannot be read"), "{error}");
     let file = folder.path().join("k.toml");
     std::fs::write(&file, MINIMAL).unwrap();
-    assert_eq!(load(&file).unwrap().databases.len(), 1);
+    assert_eq!(load(&file).unwrap().blocks.len(), 1);
 }
 #[test]
 fn nesting_is_refused_before_it_exhausts_the_stack() {

@@ -2,18 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::{PoisonError, RwLock};
 
 use prometheus::process_collector::ProcessCollector;
-use prometheus::{Gauge, Histogram, IntCounter, Registry, Result, TextEncoder};
+use prometheus::{Error, Gauge, Histogram, IntCounter, Registry, Result, TextEncoder};
 
-use super::series::{Counters, Maker, Measured, MeasuredBy};
+use super::series::{Counters, Maker, Measured, MeasuredBy, Series};
 use super::{Watched, WatchedTable};
 use crate::plan::{DatabaseName, FailureKind, HoldReason, SkipReason, Stop, TableLabel, UnixTime};
 
 /// All series of this process, in a registry of their own.
 pub(super) struct Metrics {
     registry: Registry,
-    pub(super) databases: HashMap<DatabaseName, DatabaseMetrics>,
+    pub(super) databases: RwLock<HashMap<DatabaseName, DatabaseMetrics>>,
+    config_in_use: Gauge,
+    config_read: Gauge,
 }
 
 /// The series of one database.
@@ -29,6 +32,7 @@ pub(super) struct DatabaseMetrics {
     pub(super) wal_bytes: Measured,
     pub(super) free_bytes: Measured,
     pub(super) next_tick: Measured,
+    _series: Series,
 }
 
 /// The series of one table.
@@ -47,18 +51,60 @@ pub(super) struct TableMetrics {
     pub(super) abandoned: MeasuredBy,
     pub(super) oldest_abandoned: Measured,
     pub(super) census: Measured,
+    retention: Measured,
+    census_interval: Gauge,
+    _series: Series,
 }
 
 impl Metrics {
     pub(super) fn new(watched: &[Watched], now: UnixTime) -> Result<Self> {
         let registry = Registry::new();
         registry.register(Box::new(ProcessCollector::for_self()))?;
-        process(&registry, now)?;
-        let databases = watched
-            .iter()
-            .map(|watched| Ok((watched.database.clone(), DatabaseMetrics::new(&registry, watched)?)))
-            .collect::<Result<_>>()?;
-        Ok(Self { registry, databases })
+        let make = Maker::new(&registry, &[]);
+        let config_in_use = make.gauge(
+            "config_last_reload_successful",
+            "Whether the latest config that was read is in use.",
+            1.0,
+        )?;
+        let config_read = make.gauge(
+            "config_last_reload_success_timestamp_seconds",
+            "When the config in use was read.",
+            now.seconds(),
+        )?;
+        let build = Maker::new(&registry, &[("version", env!("CARGO_PKG_VERSION"))]);
+        build.gauge("build_info", "The running version of keysweep; always 1.", 1.0)?;
+        let metrics = Self { registry, databases: RwLock::default(), config_in_use, config_read };
+        for database in watched {
+            if !metrics.watch(database)? {
+                return Err(Error::AlreadyReg);
+            }
+        }
+        Ok(metrics)
+    }
+
+    /// Series for this database and its tables, and for no other table of it. Those that stay go on.
+    /// Whether the database is new.
+    pub(super) fn watch(&self, watched: &Watched) -> Result<bool> {
+        let mut databases = self.databases.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(database) = databases.get_mut(&watched.database) {
+            database.watch(&self.registry, watched)?;
+            return Ok(false);
+        }
+        let database = DatabaseMetrics::new(&self.registry, watched)?;
+        databases.insert(watched.database.clone(), database);
+        Ok(true)
+    }
+
+    pub(super) fn unwatch(&self, database: &DatabaseName) {
+        self.databases.write().unwrap_or_else(PoisonError::into_inner).remove(database);
+    }
+
+    /// A config was read: at this time it came into use; or it was refused.
+    pub(super) fn config_read(&self, at: Option<UnixTime>) {
+        self.config_in_use.set(f64::from(u8::from(at.is_some())));
+        if let Some(at) = at {
+            self.config_read.set(at.seconds());
+        }
     }
 
     /// Prometheus' text format, version 0.0.4.
@@ -67,29 +113,11 @@ impl Metrics {
     }
 }
 
-fn process(registry: &Registry, now: UnixTime) -> Result<()> {
-    let make = Maker::new(registry, &[]);
-    make.gauge("config_last_reload_successful", "Whether the latest config that was read is in use.", 1.0)?;
-    make.gauge(
-        "config_last_reload_success_timestamp_seconds",
-        "When the config in use was read.",
-        now.seconds(),
-    )?;
-    let build = Maker::new(registry, &[("version", env!("CARGO_PKG_VERSION"))]);
-    build.gauge("build_info", "The running version of keysweep; always 1.", 1.0)?;
-    Ok(())
-}
-
 impl DatabaseMetrics {
     fn new(registry: &Registry, watched: &Watched) -> Result<Self> {
         let make = Maker::new(registry, &[("database", watched.database.as_str())]);
-        let tables = watched
-            .tables
-            .iter()
-            .map(|table| Ok((table.table.clone(), TableMetrics::new(registry, watched, table)?)))
-            .collect::<Result<_>>()?;
-        Ok(Self {
-            tables,
+        let mut database = Self {
+            tables: HashMap::new(),
             up: make
                 .measured("database_up", "0 while the latest tick or the latest census failed as a whole.")?,
             tick_failed: AtomicBool::new(false),
@@ -108,7 +136,27 @@ impl DatabaseMetrics {
             wal_bytes: make.measured("wal_bytes", "Size of the write-ahead log.")?,
             free_bytes: make.measured("free_bytes", "Pages inside the database that hold nothing.")?,
             next_tick: make.measured("next_tick_timestamp_seconds", "When the next tick is due.")?,
-        })
+            _series: make.made(),
+        };
+        database.watch(registry, watched)?;
+        Ok(database)
+    }
+
+    fn watch(&mut self, registry: &Registry, watched: &Watched) -> Result<()> {
+        self.tables.retain(|known, _| watched.tables.iter().any(|table| table.table == *known));
+        for (index, table) in watched.tables.iter().enumerate() {
+            if watched.tables[..index].iter().any(|other| other.table == table.table) {
+                return Err(Error::AlreadyReg);
+            }
+            match self.tables.get(&table.table) {
+                Some(known) => known.meant(watched, table),
+                None => {
+                    let new = TableMetrics::new(registry, watched, table)?;
+                    self.tables.insert(table.table.clone(), new);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -118,15 +166,11 @@ impl TableMetrics {
         let make = Maker::new(registry, &labels);
         let retention =
             make.measured("retention_seconds", "How long a finished row is kept past its clock column.")?;
-        retention.set(table.retention.map(|retention| retention.as_secs_f64()));
-        make.gauge(
-            "census_interval_seconds",
-            "How often the rows are meant to be counted.",
-            watched.census.as_secs_f64(),
-        )?;
+        let census_interval =
+            make.gauge("census_interval_seconds", "How often the rows are meant to be counted.", 0.0)?;
         let held = make.measured_by("held", "1 while nothing is deleted for this reason.", "reason")?;
         HoldReason::ALL.iter().for_each(|reason| held.set(reason.name(), Some(0.0)));
-        Ok(Self {
+        let metrics = Self {
             held,
             deleted: make
                 .counter("deleted_rows_total", "Rows deleted, in transactions whose COMMIT succeeded.")?,
@@ -173,7 +217,18 @@ impl TableMetrics {
             )?,
             census: make
                 .measured("census_timestamp_seconds", "Clock reading of the latest count of this table.")?,
-        })
+            retention,
+            census_interval,
+            _series: make.made(),
+        };
+        metrics.meant(watched, table);
+        Ok(metrics)
+    }
+
+    /// What the config says, which a reload changes.
+    fn meant(&self, watched: &Watched, table: &WatchedTable) {
+        self.retention.set(table.retention.map(|retention| retention.as_secs_f64()));
+        self.census_interval.set(watched.census.as_secs_f64());
     }
 }
 
@@ -181,6 +236,7 @@ impl TableMetrics {
 mod tests {
     use crate::observe::Observer;
     use crate::observe::sample::*;
+    use crate::plan::Skips;
 
     /// Series that a scrape must find before anything happened, with their values.
     const AT_THE_START: [(&str, usize, f64); 12] = [
@@ -247,5 +303,44 @@ mod tests {
         let twice = [watched("app", &["keys"]), watched("app", &["inbox"])];
         assert!(Observer::new(&twice, now()).is_err());
         assert!(Observer::new(&[watched("app", &["keys", "keys"])], now()).is_err());
+    }
+
+    #[test]
+    fn what_is_watched_no_longer_has_no_series_and_what_stays_goes_on_counting() {
+        let observer = observer();
+        observer.tell(&batch(3, Skips::default()));
+        observer.watch(&watched("app", &["keys", "more"])).unwrap();
+        observer.watch(&watched("other", &["keys"])).unwrap();
+        let deleted = |observer: &Observer| {
+            let text = observer.metrics().unwrap();
+            series(&text, "keysweep_deleted_rows_total").into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let sample = |labels: &str, value: u64| format!("keysweep_deleted_rows_total{{{labels}}} {value}");
+        let kept = sample(r#"database="app",table="keys""#, 3);
+        let more = sample(r#"database="app",table="more""#, 0);
+        let other = sample(r#"database="other",table="keys""#, 0);
+        assert_eq!(deleted(&observer), [kept.clone(), more, other.clone()]);
+        observer.unwatch(&database("app"));
+        assert!(!observer.metrics().unwrap().contains("\"app\""));
+        observer.tell(&batch(3, Skips::default()));
+        assert_eq!(deleted(&observer), [other]);
+        let names: Vec<_> = observer.status().databases.into_keys().collect();
+        assert_eq!(names, ["other"]);
+        observer.watch(&watched("app", &["keys"])).unwrap();
+        assert!(deleted(&observer).contains(&kept.replace(" 3", " 0")));
+    }
+
+    #[test]
+    fn a_changed_retention_and_interval_are_shown() {
+        let observer = observer();
+        let mut changed = watched("app", &["keys"]);
+        changed.census *= 2;
+        changed.tables[0].retention = None;
+        observer.watch(&changed).unwrap();
+        let text = observer.metrics().unwrap();
+        assert_eq!(series(&text, "keysweep_retention_seconds").len(), 0);
+        let interval = r#"keysweep_census_interval_seconds{database="app",table="keys"} 120"#;
+        assert_eq!(series(&text, "keysweep_census_interval_seconds"), [interval]);
+        assert_eq!(observer.status().databases["app"].census_interval, 120.0);
     }
 }

@@ -33,7 +33,7 @@ use crate::plan::{DatabaseName, Event, Failure, FailureKind, TableLabel, UnixTim
 use metrics::Metrics;
 use sweep_log::SweepLog;
 
-/// A database whose series exist from the start.
+/// A database whose series exist from now on.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// The label `database`.
@@ -44,7 +44,7 @@ pub struct Watched {
     pub tables: Vec<WatchedTable>,
 }
 
-/// A table whose series exist from the start.
+/// A table whose series exist from now on.
 #[derive(Debug, Clone)]
 pub struct WatchedTable {
     /// The label `table`.
@@ -83,11 +83,37 @@ impl Observer {
         })))
     }
 
+    /// Watch this database and these tables of it, and no others of it. What stays goes on counting.
+    ///
+    /// # Errors
+    /// [`MetricsError`] when two tables have the same name.
+    pub fn watch(&self, watched: &Watched) -> Result<(), MetricsError> {
+        self.0.metrics.watch(watched)?;
+        locked(&self.0.status).watch(watched);
+        locked(&self.0.log)
+            .keep(&watched.database, |table| watched.tables.iter().any(|watched| watched.table == *table));
+        Ok(())
+    }
+
+    /// Its series vanish. What is still told of it is dropped.
+    pub fn unwatch(&self, database: &DatabaseName) {
+        self.0.metrics.unwatch(database);
+        locked(&self.0.status).unwatch(database);
+        locked(&self.0.log).forget(database);
+    }
+
+    /// A config was read: at this time it came into use; nothing where it was refused.
+    pub fn config_read(&self, at: Option<UnixTime>) {
+        self.0.metrics.config_read(at);
+    }
+
     /// Something happened. The log comes last: a standard error that nobody reads delays no scrape.
     pub fn tell(&self, event: &Event) {
         self.0.metrics.tell(event);
-        locked(&self.0.status).tell(event);
-        locked(&self.0.log).tell(event);
+        let known = locked(&self.0.status).tell(event);
+        if known {
+            locked(&self.0.log).tell(event);
+        }
     }
 
     /// When the database's next tick is due; nothing while that is not known.

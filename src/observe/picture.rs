@@ -13,15 +13,23 @@ use crate::plan::{
 
 impl Status {
     pub(super) fn new(watched: &[Watched], now: UnixTime) -> Self {
-        let named = |watched: &Watched| (watched.database.as_str().to_owned(), DatabaseStatus::new(watched));
-        Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started: now.seconds(),
-            databases: watched.iter().map(named).collect(),
-        }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let mut status = Self { version, started: now.seconds(), databases: BTreeMap::new() };
+        watched.iter().for_each(|watched| status.watch(watched));
+        status
     }
 
-    pub(super) fn tell(&mut self, event: &Event) {
+    pub(super) fn watch(&mut self, watched: &Watched) {
+        let name = watched.database.as_str().to_owned();
+        self.databases.entry(name).or_insert_with(|| DatabaseStatus::new(watched)).watch(watched);
+    }
+
+    pub(super) fn unwatch(&mut self, database: &DatabaseName) {
+        self.databases.remove(database.as_str());
+    }
+
+    /// Whether the database is watched; of another nothing is shown.
+    pub(super) fn tell(&mut self, event: &Event) -> bool {
         match event {
             Event::BatchCommitted { database, table, deleted, .. } => {
                 self.in_table(database, table, |place| place.deleted_total += deleted);
@@ -40,6 +48,7 @@ impl Status {
             }
             Event::RowSkipped { .. } | Event::WouldDelete { .. } => {}
         }
+        self.databases.contains_key(event.database().as_str())
     }
 
     pub(super) fn next_tick(&mut self, database: &DatabaseName, at: Option<UnixTime>) {
@@ -62,7 +71,6 @@ impl Status {
 
 impl DatabaseStatus {
     fn new(watched: &Watched) -> Self {
-        let named = |table: &WatchedTable| (table.table.as_str().to_owned(), TableStatus::new(table));
         Self {
             up: None,
             tick_failure: None,
@@ -70,7 +78,17 @@ impl DatabaseStatus {
             next_tick: None,
             census_interval: watched.census.as_secs_f64(),
             space: None,
-            tables: watched.tables.iter().map(named).collect(),
+            tables: BTreeMap::new(),
+        }
+    }
+
+    fn watch(&mut self, watched: &Watched) {
+        self.census_interval = watched.census.as_secs_f64();
+        self.tables.retain(|known, _| watched.tables.iter().any(|table| table.table.as_str() == known));
+        for table in &watched.tables {
+            let name = table.table.as_str().to_owned();
+            let place = self.tables.entry(name).or_insert_with(|| TableStatus::new(table));
+            place.retention = table.retention.map(|retention| retention.as_secs_f64());
         }
     }
 

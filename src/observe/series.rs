@@ -1,5 +1,6 @@
 //! How a series comes to be: named, explained, registered, and at 0 or absent.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use prometheus::core::Collector;
@@ -18,12 +19,33 @@ const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 pub(super) struct Maker<'a> {
     registry: &'a Registry,
     labels: HashMap<String, String>,
+    made: RefCell<Vec<Box<dyn Collector>>>,
+}
+
+/// The series of one place in the registry; to drop this takes them out.
+pub(super) struct Series {
+    registry: Registry,
+    collectors: Vec<Box<dyn Collector>>,
+}
+
+impl Drop for Series {
+    fn drop(&mut self) {
+        for collector in self.collectors.drain(..) {
+            // An error says that it is out already.
+            drop(self.registry.unregister(collector));
+        }
+    }
 }
 
 impl<'a> Maker<'a> {
     pub(super) fn new(registry: &'a Registry, labels: &[(&str, &str)]) -> Self {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Self { registry, labels: labels.iter().map(own).collect() }
+        Self { registry, labels: labels.iter().map(own).collect(), made: RefCell::default() }
+    }
+
+    /// Everything that was made.
+    pub(super) fn made(self) -> Series {
+        Series { registry: self.registry.clone(), collectors: self.made.into_inner() }
     }
 
     /// A counter, at 0.
@@ -77,6 +99,7 @@ impl<'a> Maker<'a> {
 
     fn registered<C: Collector + Clone + 'static>(&self, series: C) -> Result<C> {
         self.registry.register(Box::new(series.clone()))?;
+        self.made.borrow_mut().push(Box::new(series.clone()));
         Ok(series)
     }
 }

@@ -71,6 +71,19 @@ impl SweepLog {
         }
     }
 
+    /// Of this database only these tables are there from now on.
+    pub(super) fn keep(&mut self, database: &DatabaseName, is_there: impl Fn(&TableLabel) -> bool) {
+        self.troubles.retain(|subject, _| {
+            subject.database != *database || subject.table.as_ref().is_none_or(&is_there)
+        });
+    }
+
+    /// This database is there no longer. Nothing ends by that: nothing is said.
+    pub(super) fn forget(&mut self, database: &DatabaseName) {
+        self.troubles.retain(|subject, _| subject.database != *database);
+        self.waiting.retain(|subject, _| subject.database != *database);
+    }
+
     /// A sweep that was stopped or switched off says nothing of how the table is.
     fn swept(&mut self, report: &Report) {
         let trouble = match report.stop {

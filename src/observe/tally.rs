@@ -1,5 +1,6 @@
 //! What moves when something is told.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -54,15 +55,17 @@ impl Metrics {
     }
 
     fn in_database(&self, database: &DatabaseName, act: impl FnOnce(&DatabaseMetrics)) {
-        if let Some(place) = self.databases.get(database) {
+        if let Some(place) = self.databases.read().unwrap_or_else(PoisonError::into_inner).get(database) {
             act(place);
         }
     }
 
     fn in_table(&self, database: &DatabaseName, table: &TableLabel, act: impl FnOnce(&TableMetrics)) {
-        if let Some(place) = self.databases.get(database).and_then(|place| place.tables.get(table)) {
-            act(place);
-        }
+        self.in_database(database, |place| {
+            if let Some(place) = place.tables.get(table) {
+                act(place);
+            }
+        });
     }
 }
 

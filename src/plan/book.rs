@@ -45,7 +45,7 @@ pub enum TableName {
 
 /// One block: a rule, and the tables that it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct RuleBlock {
     /// The rule; its table and label are those of any one of the tables.
     pub rule: Rule,
     /// The block's own name.
@@ -56,12 +56,12 @@ pub struct Block {
 
 /// The rules of one database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleBook(Vec<Block>);
+pub struct RuleBook(Vec<RuleBlock>);
 
 impl RuleBook {
     /// A book of these blocks.
     #[must_use]
-    pub fn new(mut blocks: Vec<Block>) -> Self {
+    pub fn new(mut blocks: Vec<RuleBlock>) -> Self {
         for block in &mut blocks {
             if let [TableName::Exact(table)] = block.tables.as_slice() {
                 // A table's own name says nothing.
@@ -75,7 +75,7 @@ impl RuleBook {
     #[must_use]
     pub fn of(rule: Rule) -> Self {
         let tables = vec![TableName::Exact(rule.table.clone())];
-        Self(vec![Block { rule, name: None, tables }])
+        Self(vec![RuleBlock { rule, name: None, tables }])
     }
 
     /// The patterns, for which it must be known what tables there are.
@@ -103,6 +103,14 @@ impl RuleBook {
         side_by_side(rules)
     }
 
+    /// The rules under the names that config has, a pattern taken for a table's name: for the reports
+    /// where it is not known which tables there are.
+    #[must_use]
+    pub fn as_written(&self) -> Vec<Rule> {
+        let patterns = self.patterns().filter_map(|pattern| Identifier::new(pattern.as_str()).ok());
+        self.rules(&patterns.collect::<Vec<_>>())
+    }
+
     fn meant(&self, table: &TableName, there: &[Identifier]) -> Vec<Identifier> {
         match table {
             TableName::Exact(table) => vec![table.clone()],
@@ -122,7 +130,7 @@ impl RuleBook {
     }
 }
 
-impl Block {
+impl RuleBlock {
     /// The table's own name, the block's, or both where the block may be about several tables.
     #[must_use]
     pub fn label(&self, table: &Identifier) -> Option<TableLabel> {
@@ -145,16 +153,16 @@ mod tests {
         Identifier::new(name).unwrap()
     }
 
-    fn block(name: Option<&str>, tables: Vec<TableName>) -> Block {
+    fn block(name: Option<&str>, tables: Vec<TableName>) -> RuleBlock {
         let name = name.map(|name| TableLabel::new(name).unwrap());
-        Block { rule: Rule::key_table(Duration::ZERO), name, tables }
+        RuleBlock { rule: Rule::key_table(Duration::ZERO), name, tables }
     }
 
     fn pattern(text: &str) -> TableName {
         TableName::Pattern(TablePattern::new(text).unwrap())
     }
 
-    fn labels(blocks: Vec<Block>, there: &[&str]) -> Vec<(String, String)> {
+    fn labels(blocks: Vec<RuleBlock>, there: &[&str]) -> Vec<(String, String)> {
         let there: Vec<Identifier> = there.iter().map(|name| table(name)).collect();
         let rules = RuleBook::new(blocks).rules(&there);
         rules.into_iter().map(|rule| (rule.label.to_string(), rule.table.to_string())).collect()

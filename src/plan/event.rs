@@ -90,3 +90,19 @@ pub enum Event {
         space: Result<SpaceUsed, Failure>,
     },
 }
+
+impl Event {
+    /// The database in which it happened.
+    #[must_use]
+    pub fn database(&self) -> &DatabaseName {
+        match self {
+            Self::Swept(report) => &report.database,
+            Self::BatchCommitted { database, .. }
+            | Self::RowSkipped { database, .. }
+            | Self::WouldDelete { database, .. }
+            | Self::Ticked { database, .. }
+            | Self::Counted { database, .. }
+            | Self::CensusTaken { database, .. } => database,
+        }
+    }
+}

@@ -30,7 +30,7 @@ mod unit;
 mod value;
 mod window;
 
-pub use book::{Block, RuleBook, TableName, TablePattern, TablePatternError};
+pub use book::{RuleBlock, RuleBook, TableName, TablePattern, TablePatternError};
 pub use clock::{Clock, ClockColumn, ClockError};
 pub use clock_guard::{BootTime, ClockJump, Reading};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State, Unfinished};

@@ -203,3 +203,45 @@ fn a_list_of_tables_is_one_shape_for_each() {
         "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox), (SELECT count(*) FROM other)";
     assert_eq!(database.shell(left), "1|1|2\n");
 }
+
+#[test]
+fn a_pattern_of_tables_is_found_again_at_each_tick() {
+    let table = |name: &str| KEY_TABLE.replace("keys", name);
+    let due = |name: &str| {
+        format!("INSERT INTO {name} VALUES ('a', 'v', 'done', '', 1), ('b', 'v', 'pending', '', 1);")
+    };
+    let sql = table("outbox_a")
+        + &due("outbox_a")
+        + &table("outbox")
+        + &due("outbox")
+        + "CREATE VIEW outbox_v AS SELECT 1;";
+    let database = Database::new(Journal::Wal, &sql);
+    let rules = "every = '100ms'\ncensus = '100ms'\n[[database.table]]\ntable = 'outbox_*'";
+    let dry: Vec<_> = database.sweep(rules, &["--dry-run"]).json_lines();
+    assert_eq!((dry.len(), &dry[0]["table"], &dry[0]["key"]), (2, &json!("outbox_a"), &json!("a")));
+    let daemon = Daemon::start(&database.config(rules));
+    let deleted = |table: &str| format!(r#"keysweep_deleted_rows_total{{database="app",table="{table}"}}"#);
+    let pending = |table: &str| format!(r#"keysweep_rows{{database="app",state="pending",table="{table}"}}"#);
+    daemon.wait_for_metric(&deleted("outbox_a"), 1.0);
+    daemon.wait_for_metric(&pending("outbox_a"), 1.0);
+    database.shell(&(table("outbox_b") + &due("outbox_b")));
+    daemon.wait_for_metric(&deleted("outbox_b"), 1.0);
+    daemon.wait_for_metric(&pending("outbox_b"), 1.0);
+    assert_eq!(daemon.metric(&deleted("outbox_a")), Some(1.0), "a table that stays keeps its counters");
+    database.shell("DROP TABLE outbox_a;");
+    crate::support::wait_for("the series of a table that is gone to vanish", || {
+        daemon.metric(&deleted("outbox_a")).is_none().then_some(())
+    });
+    assert_eq!(database.shell("SELECT count(*) FROM outbox"), "2\n");
+}
+
+#[test]
+fn a_pattern_whose_tables_cannot_be_listed_says_why() {
+    let database = Database::new(Journal::Wal, KEY_TABLE);
+    let lines = "[[database.table]]\ntable = 'outbox_*'";
+    std::fs::write(database.path(), "no database at all, however long one reads. ".repeat(40)).unwrap();
+    let answer = database.sweep(lines, &[]);
+    let line = &answer.json_lines()[0];
+    assert_eq!((answer.status, &line["table"], &line["stop"]), (3, &json!("outbox_*"), &json!("failed")));
+    assert!(line["error"].as_str().unwrap().contains("not a database"), "{line}");
+}

@@ -9,18 +9,22 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("clock", &["plan"]),
     ("config", &["plan"]),
     ("memory", &["config", "plan"]),
+    ("discover", &["config", "plan"]),
     ("store", &["plan"]),
     ("observe", &["plan"]),
     ("tick", &["plan", "store"]),
     ("census", &["plan", "store"]),
     ("schedule", &["clock", "config", "plan"]),
     ("record", &["clock", "plan", "store"]),
-    ("daemon", &["census", "clock", "config", "memory", "observe", "plan", "schedule", "store", "tick"]),
+    (
+        "daemon",
+        &["census", "clock", "config", "discover", "memory", "observe", "plan", "schedule", "store", "tick"],
+    ),
     (
         "cli",
         &[
-            "census", "clock", "config", "daemon", "memory", "observe", "plan", "record", "schedule",
-            "store", "tick",
+            "census", "clock", "config", "daemon", "discover", "memory", "observe", "plan", "record",
+            "schedule", "store", "tick",
         ],
     ),
 ];
@@ -181,7 +185,7 @@ fn the_clocks_are_read_in_one_place() {
 fn the_sweep_side_touches_a_database_through_sqlite_alone() {
     let plain =
         ["fs::File", "File::", "OpenOptions", "std::fs", "tokio::fs", "fs::read", "fs::copy", "fs::open"];
-    let sweeps = ["plan", "store", "tick", "census"];
+    let sweeps = ["plan", "discover", "store", "tick", "census"];
     no_faults(&said(&plain, |source| source.room().is_some_and(|room| sweeps.contains(&room.as_str()))));
 }
 

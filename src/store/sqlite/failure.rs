@@ -1,5 +1,6 @@
 //! SQLite's errors in words for the person on call.
 
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
@@ -34,6 +35,9 @@ pub(crate) fn explain(path: &Path, action: &str, error: &Error) -> Failure {
     if is_cut_off(error) {
         return cut_off(path, action);
     }
+    if code_of(error) == Some(ErrorCode::CannotOpen) && is_out_of_files() {
+        return out_of_files(path, action);
+    }
     let kind = kind_of(error);
     let what = format!("cannot {action} in {}: {}", path.display(), one_line(error));
     Failure::new(kind, what, remedy(kind))
@@ -56,6 +60,21 @@ fn cut_off(path: &Path, action: &str) -> Failure {
     let remedy =
         "start the application, or run `keysweep sweep`: whoever opens the database to write rolls it back";
     Failure::new(FailureKind::Busy, what, remedy)
+}
+
+/// Whether this process may open no further file. SQLite's code does not tell that from a file that
+/// it may not open, so that we try, with a copy of a descriptor that we have.
+fn is_out_of_files() -> bool {
+    const TOO_MANY_OPEN_FILES: i32 = rustix::io::Errno::MFILE.raw_os_error();
+    let copied = std::io::stderr().as_fd().try_clone_to_owned();
+    copied.is_err_and(|error| error.raw_os_error() == Some(TOO_MANY_OPEN_FILES))
+}
+
+fn out_of_files(path: &Path, action: &str) -> Failure {
+    let what = format!("cannot {action} in {}: too many open files in this process", path.display());
+    let remedy =
+        "raise its limit (LimitNOFILE= under systemd, `ulimit -n` in a shell); the next tick tries again";
+    Failure::new(FailureKind::Io, what, remedy)
 }
 
 fn kind_of(error: &Error) -> FailureKind {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, Admitted, Open, admit, check_identity, open};
@@ -24,6 +25,16 @@ pub(super) struct Lane {
     stop: CancellationToken,
     /// Nothing before the first piece of work, and while one has it.
     working: Option<Working>,
+}
+
+/// Closing reads and unlocks files, and may wait for a disk: not on a thread that others need.
+impl Drop for Lane {
+    fn drop(&mut self) {
+        let Some(working) = self.working.take() else { return };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn_blocking(move || drop(working));
+        }
+    }
 }
 
 /// An open connection and the file that it was opened for.

@@ -33,9 +33,18 @@ impl Daemon {
         Self::start_command(Command::new(BINARY).arg("--config").arg(config).arg("run"))
     }
 
+    /// Start it where its config says that it listens.
+    pub fn start_as_configured(config: &Path) -> Self {
+        Self::started(Command::new(BINARY).arg("--config").arg(config).arg("run"))
+    }
+
     /// Start any command that runs the daemon in the end.
     pub fn start_command(command: &mut Command) -> Self {
-        command.env("KEYSWEEP__HTTP__LISTEN", "127.0.0.1:0").stdin(Stdio::null()).stderr(Stdio::piped());
+        Self::started(command.env("KEYSWEEP__HTTP__LISTEN", "127.0.0.1:0"))
+    }
+
+    fn started(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let log = Arc::new(Mutex::new(Vec::new()));
         let stderr = BufReader::new(child.stderr.take().unwrap());

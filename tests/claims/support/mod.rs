@@ -9,6 +9,7 @@ pub mod holder;
 pub mod library;
 pub mod lock;
 pub mod prometheus;
+pub mod tenants;
 pub mod terminal;
 pub mod unasked;
 pub mod users;

@@ -1,0 +1,250 @@
+//! The workers that run, and how they become those that are wanted.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::worker::{Tables, Turns, Worker, watched};
+use crate::clock;
+use crate::config::{Database, Timing};
+use crate::discover::Member;
+use crate::memory::Memory;
+use crate::observe::{MetricsError, Observer};
+use crate::plan::{DatabaseName, Event, Report};
+use crate::schedule::{Belfry, Bell, Hung, Rope};
+
+/// Databases that start together ring for the first time within this, so that they do not ring together.
+const LONGEST_SPREAD: Duration = Duration::from_secs(5);
+/// So far apart, on average.
+const SPREAD: Duration = Duration::from_millis(10);
+
+/// Every database that is looked after, by its label.
+pub(super) struct Fleet {
+    observer: Observer,
+    memory: Memory,
+    belfry: Belfry,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    turns: Arc<Turns>,
+    running: BTreeMap<DatabaseName, Running>,
+    /// Told to end, and perhaps still in a batch.
+    ending: Vec<Ending>,
+}
+
+struct Running {
+    member: Member,
+    tables: Tables,
+    at_work: AtWork,
+}
+
+struct AtWork {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    /// Nothing where the file is another database's.
+    _bell: Option<Hung>,
+}
+
+struct Ending {
+    member: Member,
+    tasks: TaskTracker,
+}
+
+/// How many databases came, changed and went.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub added: usize,
+    pub changed: usize,
+    pub removed: usize,
+}
+
+impl Fleet {
+    pub fn new(
+        observer: Observer,
+        memory: Memory,
+        belfry: Belfry,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let (running, ending) = (BTreeMap::new(), Vec::new());
+        Self { observer, memory, belfry, tasks, stop, turns: Arc::default(), running, ending }
+    }
+
+    /// How many databases there are.
+    pub fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Look after these databases and no others. One that did not change is not disturbed; another is
+    /// told to end between two batches, and what takes its place waits for that.
+    pub fn reconcile(&mut self, wanted: Vec<Member>) -> Changes {
+        self.ending.retain(|ending| !ending.tasks.is_empty());
+        let mut changes = Changes::default();
+        let labels: HashSet<&DatabaseName> = wanted.iter().map(|member| &member.database.name).collect();
+        let gone = self.running.keys().filter(|label| !labels.contains(label));
+        for label in gone.cloned().collect::<Vec<_>>() {
+            self.end(&label);
+            self.observer.unwatch(&label);
+            changes.removed += 1;
+        }
+        let count = wanted.len();
+        let news: Vec<Member> = wanted.into_iter().filter_map(|member| self.news(member)).collect();
+        // All end before one starts: a file may have passed from one to another.
+        let before: Vec<_> = news.iter().map(|member| self.end(&member.database.name)).collect();
+        for (member, tables) in news.into_iter().zip(before) {
+            match tables {
+                Some(_) => changes.changed += 1,
+                None => changes.added += 1,
+            }
+            if let Err(error) = self.start(member, tables.unwrap_or_default(), count) {
+                tracing::error!(%error, "a database cannot be looked after");
+            }
+        }
+        changes
+    }
+
+    /// Gives back what is not looked after in this very way.
+    fn news(&mut self, member: Member) -> Option<Member> {
+        match self.running.get_mut(&member.database.name) {
+            Some(running) if running.member.is_same(&member) => {
+                running.member = member;
+                None
+            }
+            _ => Some(member),
+        }
+    }
+
+    fn end(&mut self, label: &DatabaseName) -> Option<Tables> {
+        let Running { member, tables, at_work: AtWork { stop, tasks, .. } } = self.running.remove(label)?;
+        stop.cancel();
+        tasks.close();
+        self.ending.push(Ending { member, tasks });
+        Some(tables)
+    }
+
+    fn start(&mut self, member: Member, tables: Tables, count: usize) -> Result<(), MetricsError> {
+        // What a pattern of tables means, the first look at the schema tells.
+        self.observer.watch(&watched(&member.database, &member.database.rules.rules(&[])))?;
+        let at_work = match member.held(clock::now()) {
+            None => self.set_to_work(&member, &tables, count),
+            Some(reports) => self.hold(&member, reports),
+        };
+        self.running.insert(member.database.name.clone(), Running { member, tables, at_work });
+        Ok(())
+    }
+
+    fn set_to_work(&self, member: &Member, tables: &Tables, count: usize) -> AtWork {
+        let (bell, stop, tasks) = (Arc::new(Bell::default()), self.stop.child_token(), TaskTracker::new());
+        let worker = Worker {
+            database: Arc::new(member.database.clone()),
+            memory: self.memory.clone(),
+            tables: tables.clone(),
+            turns: Arc::clone(&self.turns),
+            observer: self.observer.clone(),
+            stop: stop.clone(),
+        };
+        let before = self.before(member);
+        let (counting, rung) = (worker.clone(), Arc::clone(&bell));
+        let waited = after(before.clone(), stop.clone());
+        self.tasks.spawn(tasks.track_future(async move {
+            if waited.await.is_some() {
+                worker.work(rung).await;
+            }
+        }));
+        let waited = after(before, stop.clone());
+        self.tasks.spawn(tasks.track_future(async move {
+            if waited.await.is_some() {
+                counting.count().await;
+            }
+        }));
+        let timing = &member.database.timing;
+        let late = late(&member.database, count);
+        let bell = self.belfry.hang(timing, late, self.rope(&member.database.name, bell));
+        AtWork { stop, tasks, _bell: Some(bell) }
+    }
+
+    fn rope(&self, label: &DatabaseName, bell: Arc<Bell>) -> Rope {
+        let (label, observer) = (label.clone(), self.observer.clone());
+        Rope { bell, announce: Arc::new(move |next| observer.next_tick(&label, next)) }
+    }
+
+    /// Tell what a tick would that found its database held, once the last word of a worker before is said.
+    fn hold(&self, member: &Member, reports: Vec<Report>) -> AtWork {
+        let (stop, tasks) = (self.stop.child_token(), TaskTracker::new());
+        let waited = after(self.before(member), stop.clone());
+        let (label, observer) = (member.database.name.clone(), self.observer.clone());
+        self.tasks.spawn(tasks.track_future(async move {
+            if waited.await.is_some() {
+                tell_held(&observer, label, reports);
+            }
+        }));
+        AtWork { stop, tasks, _bell: None }
+    }
+
+    /// What must have ended before work on this database begins.
+    fn before(&self, member: &Member) -> Vec<TaskTracker> {
+        let met = self.ending.iter().filter(|ending| ending.member.may_meet(member));
+        met.map(|ending| ending.tasks.clone()).collect()
+    }
+}
+
+fn tell_held(observer: &Observer, database: DatabaseName, reports: Vec<Report>) {
+    observer.next_tick(&database, None);
+    let failed = reports.iter().find_map(|report| report.error.clone());
+    for report in reports {
+        observer.tell(&Event::Swept(report));
+    }
+    observer.tell(&Event::Ticked { database, failed });
+}
+
+/// Wait until all of these have ended; nothing when told to stop before that.
+async fn after(before: Vec<TaskTracker>, stop: CancellationToken) -> Option<()> {
+    for tasks in before {
+        stop.run_until_cancelled(tasks.wait()).await?;
+    }
+    Some(())
+}
+
+/// How long after its start a database among so many rings first: the same for a label each time.
+fn late(database: &Database, count: usize) -> Duration {
+    let Timing::Every(every) = database.timing else { return Duration::ZERO };
+    let others = u32::try_from(count.saturating_sub(1)).unwrap_or(u32::MAX);
+    let spread = SPREAD.saturating_mul(others).min(every).min(LONGEST_SPREAD);
+    let mut hasher = DefaultHasher::new();
+    database.name.hash(&mut hasher);
+    let hash = u32::try_from(hasher.finish() >> 32).unwrap_or_default();
+    spread.mul_f64(f64::from(hash) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn database(name: &str, every: &str) -> Database {
+        let text = format!("[[database]]\nname = {name:?}\npath = \"/a\"\nevery = {every:?}\n");
+        config::parse("test", text.as_bytes(), []).unwrap().blocks.remove(0).template
+    }
+
+    #[test]
+    fn a_lone_database_rings_at_once() {
+        assert_eq!(late(&database("app", "30s"), 1), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_thousand_do_not_ring_together_and_none_rings_late() {
+        let lates = |every| -> Vec<Duration> {
+            (0..1000).map(|number| late(&database(&format!("t/{number}"), every), 1000)).collect()
+        };
+        let spread = lates("30s");
+        assert!(spread.iter().all(|late| *late <= LONGEST_SPREAD), "{spread:?}");
+        for second in 0..5 {
+            let in_second = spread.iter().filter(|late| late.as_secs() == second).count();
+            assert!((100..300).contains(&in_second), "{in_second} in second {second}");
+        }
+        assert!(lates("100ms").iter().all(|late| late.as_millis() <= 100));
+    }
+}

@@ -1,0 +1,186 @@
+//! What is done to one database: a tick at each ring, a census at each interval.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::census::census;
+use crate::clock;
+use crate::config::{Database, Timing};
+use crate::memory::Memory;
+use crate::observe::{Observer, Watched, WatchedTable};
+use crate::plan::{Clock, Event, Failure, FailureKind, Rule, UnixTime};
+use crate::schedule::Bell;
+use crate::store::Store;
+use crate::store::sqlite::{Access, Sqlite};
+use crate::tick::{Mode, Order, TableMemory, tick};
+
+/// A tick never works longer than this, unless its config says so.
+const LONGEST_TICK: Duration = Duration::from_secs(15 * 60);
+/// Databases that are swept at once. Each has three files open, and a process often may open 1,024.
+const TICKS: usize = 64;
+/// Databases that are counted at once: a long count must leave threads to the sweeps of the others.
+const CENSUSES: usize = 4;
+
+/// How many may work at once.
+#[derive(Debug)]
+pub(super) struct Turns {
+    ticks: Semaphore,
+    censuses: Semaphore,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { ticks: Semaphore::new(TICKS), censuses: Semaphore::new(CENSUSES) }
+    }
+}
+
+/// What is known of the tables of a database. It outlives a worker whose config changes: what holds
+/// until a restart, and where a walk was cut.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tables(Arc<Mutex<Vec<TableMemory>>>);
+
+impl Tables {
+    fn locked(&self) -> MutexGuard<'_, Vec<TableMemory>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy for the tables of these rules, with what is known of those that stay: what holds until a
+    /// restart must outlive a panic.
+    fn of(&self, rules: &[Rule], database: &Database) -> Vec<TableMemory> {
+        let before = self.locked();
+        let table = |rule: &Rule| {
+            let new = TableMemory::new(rule.clone(), database.batch, database.share);
+            match before.iter().find(|table| *table.label() == rule.label) {
+                Some(before) => new.after(before),
+                None => new,
+            }
+        };
+        rules.iter().map(table).collect()
+    }
+
+    /// The rules of the tables that are known; nothing before the first tick.
+    fn rules(&self) -> Option<Vec<Rule>> {
+        let known = self.locked();
+        (!known.is_empty()).then(|| known.iter().map(|table| table.rule().clone()).collect())
+    }
+
+    fn are_of(&self, rules: &[Rule]) -> bool {
+        self.locked().iter().map(TableMemory::label).eq(rules.iter().map(|rule| &rule.label))
+    }
+}
+
+/// One database at work.
+#[derive(Clone)]
+pub(super) struct Worker {
+    pub database: Arc<Database>,
+    pub memory: Memory,
+    pub tables: Tables,
+    pub turns: Arc<Turns>,
+    pub observer: Observer,
+    /// Ends it between two batches.
+    pub stop: CancellationToken,
+}
+
+impl Worker {
+    /// One tick a ring. A panic in a tick is that database's failure, and the next ring tries again.
+    pub async fn work(self, bell: Arc<Bell>) {
+        while let Some(()) = self.stop.run_until_cancelled(bell.heard()).await {
+            let turn = self.stop.run_until_cancelled(self.turns.ticks.acquire()).await;
+            let Some(Ok(_turn)) = turn else { return };
+            if let Err(error) = tokio::spawn(self.clone().one_tick()).await {
+                let failed = Some(self.broke_off("a tick", &error));
+                self.observer.tell(&Event::Ticked { database: self.database.name.clone(), failed });
+            }
+        }
+    }
+
+    async fn one_tick(self) {
+        let database = &self.database;
+        let reading = clock::reading();
+        let budget = database.budget.unwrap_or_else(|| until_next(&database.timing, reading.wall));
+        let longest_wait = database.busy_timeout.min(budget);
+        let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone());
+        // Where the tables cannot be listed the tick fails for the same cause, and reports it.
+        let rules = match store.rules(&database.rules).await {
+            Ok(rules) => {
+                self.watch(&rules);
+                rules
+            }
+            Err(_) => self.tables.rules().unwrap_or_else(|| database.rules.as_written()),
+        };
+        let mut tables = self.tables.of(&rules, database);
+        let order = Order {
+            database: &database.name,
+            now: reading.wall,
+            budget: Some(budget),
+            enabled: database.enabled,
+            guards: self.memory.guards(database, &rules, &reading).await,
+            mode: Mode::Delete,
+            stop: &self.stop,
+        };
+        tick(&order, &mut store, &mut tables, &|event| self.observer.tell(event)).await;
+        *self.tables.locked() = tables;
+    }
+
+    /// Tables that a pattern means come and go.
+    fn watch(&self, rules: &[Rule]) {
+        if self.database.rules.patterns().next().is_none() || self.tables.are_of(rules) {
+            return;
+        }
+        if let Err(error) = self.observer.watch(&watched(&self.database, rules)) {
+            tracing::error!(%error, "the tables of a database cannot be shown");
+        }
+    }
+
+    /// A census at once, and then one an interval.
+    pub async fn count(self) {
+        let mut timer = interval(self.database.census);
+        timer.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        while self.stop.run_until_cancelled(timer.tick()).await.is_some() {
+            let turn = self.stop.run_until_cancelled(self.turns.censuses.acquire()).await;
+            let Some(Ok(_turn)) = turn else { return };
+            if let Err(error) = tokio::spawn(self.clone().one_census()).await {
+                let (database, space) = (self.database.name.clone(), Err(self.broke_off("a census", &error)));
+                self.observer.tell(&Event::CensusTaken { database, at: clock::now(), space });
+            }
+        }
+    }
+
+    async fn one_census(self) {
+        let Database { name, path, busy_timeout, rules, .. } = &*self.database;
+        let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone());
+        census(name, clock::now(), &mut store, rules, &|event| self.observer.tell(event)).await;
+    }
+
+    fn broke_off(&self, what: &str, error: &tokio::task::JoinError) -> Failure {
+        let what = format!("{what} of {} broke off: {error}", self.database.path.display());
+        Failure::new(FailureKind::Internal, what, "report this; the next one tries again")
+    }
+}
+
+/// What is shown of a database under these rules.
+pub(super) fn watched(database: &Database, rules: &[Rule]) -> Watched {
+    let table = |rule: &Rule| WatchedTable {
+        table: rule.label.clone(),
+        retention: rule.clock.as_ref().map(Clock::retention),
+    };
+    Watched {
+        database: database.name.clone(),
+        census: database.census,
+        tables: rules.iter().map(table).collect(),
+    }
+}
+
+fn until_next(timing: &Timing, now: UnixTime) -> Duration {
+    let length = match timing {
+        Timing::Every(every) => Some(*every),
+        Timing::Cron(schedule) => schedule
+            .next_after(now)
+            .and_then(|next| Duration::try_from_secs_f64(next.seconds() - now.seconds()).ok()),
+    };
+    length.unwrap_or(LONGEST_TICK).min(LONGEST_TICK)
+}
