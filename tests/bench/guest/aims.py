@@ -1,0 +1,125 @@
+"""The aims, and what was measured for each."""
+
+from dataclasses import dataclass, replace
+
+from figures import Figure, matching, of, ratio
+
+OURS = "keysweep"
+
+
+@dataclass(frozen=True)
+class Line:
+    figure: str
+    aim: str
+    measured: str
+    met: str  # yes or no; "" where no aim was set or nothing was measured; "void" on an overloaded disk
+
+
+def line(figure, aim, value, form="{:.2f}", most=None, least=None):
+    """A line whose median must be `most` at most, or `least` at least."""
+    met = ""
+    if value and most is not None:
+        met = "yes" if value.median <= most else "no"
+    if value and least is not None:
+        met = "yes" if value.median >= least else "no"
+    return Line(figure, aim, value.text(form), met)
+
+
+def lines(runs):
+    """All of them, in the order of the aims."""
+    beside = unique(run["data"] for run in runs if run["scenario"] in ("steady", "backlog", "impatient"))
+    found = []
+    for data in beside:
+        found += application(runs, data)
+    for data in unique(run["data"] for run in matching(runs, scenario="alone")):
+        found.append(full_speed(runs, data))
+    return [*found, *growth(runs), *idle(runs), *fleet(runs), *small(runs)]
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def overloaded(runs, scenario, data):
+    """Whether the application falls behind even alone: then each wait is a queue of its own making."""
+    late = of(runs, "late_at_end", scenario=scenario, data=data, contender="nothing")
+    return bool(late) and late.median > 200
+
+
+def application(runs, data):
+    """What the application feels; void where it cannot hold its rate alone."""
+    found = application_lines(runs, data)
+    if not any(overloaded(runs, scenario, data) for scenario in ("steady", "backlog", "impatient")):
+        return found
+    return [replace(one, met="void" if one.met else "") for one in found]
+
+
+def application_lines(runs, data):
+    steady, backlog = ({"scenario": name, "data": data, "contender": OURS} for name in ("steady", "backlog"))
+    both = Figure(of(runs, "longest_single", **steady).values + of(runs, "longest_single", **backlog).values)
+    errors = of(runs, "errors", data=data, contender=OURS)
+    total = Figure([sum(errors.values)] if errors else [])
+    loop = "tight-loop"
+    return [
+        line(f"p99 in steady state over p99 alone; {data}", "1.5 or less", ratio(runs, "p99", "nothing", **steady), most=1.5),
+        line(f"p99 during a backlog over p99 alone; {data}", "3 or less", ratio(runs, "p99", "nothing", **backlog), most=3),
+        line(f"the same over p99 beside the tight loop; {data}", "a third or less", ratio(runs, "p99", loop, **backlog), most=1 / 3),
+        line(f"rows a second during that backlog; {data}", "shown", of(runs, "rate", **backlog), "{:,.0f}"),
+        worst(f"longest wait of one transaction, ms, of each run; {data}", both, 30),
+        line(f"application errors, all runs, busy_timeout 5 s and 0.1 s; {data}", "0", total, "{:.0f}", most=0),
+    ]
+
+
+def worst(figure, value, bound):
+    """Here the worst run counts, not the median."""
+    met = ("yes" if max(value.values) < bound else "no") if value else ""
+    return Line(figure, f"under {bound} in every run", value.text("{:.1f}"), met)
+
+
+def full_speed(runs, data):
+    least, aim = (0.5, "0.5 or more (random keys)") if "random" in data else (0.7, "0.7 or more")
+    value = ratio(runs, "rate", "one-delete", scenario="alone", contender="full-speed", data=data)
+    return line(f"rows a second at full speed over one unbounded DELETE; {data}", aim, value, least=least)
+
+
+def growth(runs):
+    """What a row costs in 10,000,000 over what it costs in 1,000,000, for data alike in all else."""
+    ours = matching(runs, scenario="alone", contender="full-speed")
+    kinds = unique(run["data"].partition(" rows, ")[2] for run in ours if run["rows"] == 10_000_000)
+    found = []
+    for kind in kinds:
+        large, small = (of(ours, "us_a_row", data=f"{rows:,} rows, {kind}") for rows in (10_000_000, 1_000_000))
+        value = Figure([large.median / small.median] if large and small else [])
+        found.append(line(f"cost of a row at 10,000,000 over 1,000,000; {kind}", "1.2 or less", value, most=1.2))
+    return found or [line("cost of a row at 10,000,000 over 1,000,000", "1.2 or less", Figure([]))]
+
+
+def idle(runs):
+    ticks = matching(runs, scenario="idle")
+    return [
+        line(f"CPU of a tick with nothing to do, ms; {rows:,} rows", "under 1", of(ticks, "cpu_ms", rows=rows), "{:.3f}", most=1)
+        for rows in unique(run["rows"] for run in ticks)
+    ]
+
+
+def fleet(runs):
+    many = matching(runs, scenario="fleet")
+    if not many:
+        return []
+    title = f"{many[0]['databases']:,} databases"
+    reads = of(runs, "reads", scenario="scrape-reads")
+    return [
+        line(f"{title}: resident, MiB, the most", "under 40", of(many, "resident_mb"), "{:.1f}", most=40),
+        line(f"{title}: share of one core, %", "under 2", of(many, "cpu_percent"), most=2),
+        line(f"{title}: threads, the most", "16 or fewer", of(many, "threads"), "{:.0f}", most=16),
+        line(f"{title}: open files beside the listener, the most", "64 or fewer", of(many, "files"), "{:.0f}", most=64),
+        line(f"{title}: p99 of a scrape, ms", "under 20", of(many, "scrape_p99"), most=20),
+        line(f"{title}: file reads a scrape (SQL would be one a database at least)", "no SQL", reads, "{:.1f}", most=many[0]["databases"] / 2),
+    ]
+
+
+def small(runs):
+    return [
+        line("start to ready, ms", "under 50", of(runs, "ready_ms"), "{:.1f}", most=50),
+        line("binary, stripped, MB", "under 10", of(runs, "binary_mb"), most=10),
+    ]
