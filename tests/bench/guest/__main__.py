@@ -10,6 +10,7 @@ go to target/bench. Exit status: 0 whatever the figures, 1 if a run broke, 2 if 
 """
 
 import argparse
+import fcntl
 import json
 import shutil
 import signal
@@ -31,7 +32,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def options():
-    parser = argparse.ArgumentParser("guest", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    as_written = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("guest", description=__doc__, formatter_class=as_written)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--short", action="store_true", help="about a minute, small data, one round")
     form.add_argument("--full", action="store_true", help="everything")
@@ -44,6 +46,7 @@ def options():
     choice(parser, "--journal", ["wal", "delete"])
     parser.add_argument("--runs", type=int, help="rounds; in each every contender runs once")
     parser.add_argument("--rate", type=int, help="keys a second that the application reserves and finishes (200)")
+    parser.add_argument("--disk", type=Path, help="a folder on the file system to measure (target/bench)")
     parser.add_argument("--keysweep", type=Path, help="the binary (target/release/keysweep, built if it is missing)")
     parser.add_argument("--full-speed", default="share = 1.0", help="TOML for [defaults] at full speed (%(default)s)")
     return parser.parse_args()
@@ -51,11 +54,13 @@ def options():
 
 def choice(parser, flag, known, about="", kind=str):
     """A list with commas; an unknown word is refused."""
+
     def words(text):
         chosen = [kind(word) for word in text.split(",")]
         if known and (strange := set(chosen) - set(known)):
             raise argparse.ArgumentTypeError(f"no such choice: {', '.join(strange)}; there are {', '.join(known)}")
         return chosen
+
     listed = ",".join(known) if known else ""
     parser.add_argument(flag, type=words, metavar="A,B", help=f"{listed}{'; ' if listed and about else ''}{about}")
 
@@ -80,21 +85,40 @@ def binary(asked):
     if not asked.keysweep and not path.exists():
         subprocess.run(["cargo", "build", "--release", "--locked"], cwd=ROOT, check=True)
     if not path.is_file():
-        sys.exit(f"guest: {path} is not there")
+        cannot_begin(f"{path} is not there")
     return path
+
+
+def cannot_begin(why):
+    print(f"guest: {why}", file=sys.stderr)
+    sys.exit(2)
+
+
+def alone_in(folder):
+    """Two benchmarks at once would measure each other. Also clears what one that was killed left behind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = open(folder / "lock", "w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        cannot_begin(f"another one runs in {folder}")
+    for stale in folder.glob("work-*"):
+        data.remove(stale)
+    return lock
 
 
 def begin(asked):
     if not Path(data.SHELL).exists():
-        print(f"guest: {data.SHELL} is missing: apt-get install sqlite3", file=sys.stderr)
-        sys.exit(2)
+        cannot_begin(f"{data.SHELL} is missing: apt-get install sqlite3")
     source, top = binary(asked), ROOT / "target/bench"
     out = top / time.strftime("%Y%m%d-%H%M%S")
-    suite = Suite(chosen_scale(asked), asked, top / "cache", top / f"work-{out.name}", out)
+    disk = asked.disk / "keysweep-bench" if asked.disk else top
+    lock = alone_in(disk)
+    suite = Suite(chosen_scale(asked), asked, disk / "cache", disk / f"work-{out.name}", out)
     suite.work.mkdir(parents=True)
     suite.raw.mkdir(parents=True)
     shutil.copy2(source, suite.keysweep)
-    return suite
+    return suite, lock
 
 
 def end_on_signal(*_):
@@ -108,8 +132,9 @@ def main():
     asked = options()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end_on_signal)
-    suite = begin(asked)
+    suite, _lock = begin(asked)
     about = machine.describe(suite.work, suite.keysweep) | {"command": " ".join(["guest", *sys.argv[1:]])}
+    print(f"guest: {suite.minutes():.0f} minutes or more", file=sys.stderr)
     try:
         suite.run()
     except KeyboardInterrupt:

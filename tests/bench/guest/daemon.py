@@ -82,12 +82,14 @@ class Daemon:
 
     def wait_for_first_looks(self, databases, patience=300.0):
         """Until every database was swept and counted once."""
+
         def done():
             self.check_alive()
             text = self.get("/metrics")[1]
             counted = len(re.findall(r"^keysweep_census_timestamp_seconds\{.*\} [1-9]", text, re.MULTILINE))
             swept = len(re.findall(r"^keysweep_last_success_timestamp_seconds\{.*\} [1-9]", text, re.MULTILINE))
             return min(counted, swept) >= databases
+
         wait_for(done, "the first sweep and census of every database", patience, every=0.2)
 
     def stop(self):

@@ -97,7 +97,7 @@ def fresh_copy(data, cache, folder):
 
 
 def expire_one_by_one(path, rows, from_time, rate):
-    """Let the oldest `rows` expire at `rate` a second, the first at `from_time`."""
+    """Let the oldest `rows` expire at `rate` a second, the first 1 / `rate` after `from_time`."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("UPDATE keys SET expires = ? + rowid / ? WHERE rowid <= ?", (from_time, float(rate), rows))
     connection.close()  # the last to close: the WAL goes into the file

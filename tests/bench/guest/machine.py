@@ -17,7 +17,7 @@ def describe(folder, keysweep):
         "processor": f"{processor()}, {os.cpu_count()} cores",
         "load before": load(),
         "kernel": platform.release(),
-        "file system": said(["findmnt", "-no", "FSTYPE,SOURCE,OPTIONS", "-T", folder]),
+        "file system": said(["findmnt", "-no", "FSTYPE,SOURCE,OPTIONS", "-T", folder]).splitlines()[-1],
         "sync of 4 KiB": f"median {percentile(sync, 0.5):.2f} ms, p99 {percentile(sync, 0.99):.2f} ms",
         "sqlite3 shell": said([SHELL, "--version"]).split()[0],
         "application": f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, synchronous = FULL",

@@ -10,7 +10,7 @@ COLOURS = {
     "nothing": "#6b7280", "one-delete": "#c2410c", "tight-loop": "#b91c8c",
     "cron-loop": "#a16207", "keysweep": "#1d4ed8", "full-speed": "#0f9d8a",
 }  # fmt: skip
-WIDTH, LEFT, RIGHT = 860, 70, 190
+WIDTH, LEFT, RIGHT = 860, 70, 210
 # As far right as 1 in so many: 50 %, 90 %, 99 %, 99.9 %, 99.99 %.
 SHARES = [(2, "50 %"), (10, "90 %"), (100, "99 %"), (1_000, "99.9 %"), (10_000, "99.99 %")]
 STYLE = "text{font:12px sans-serif;fill:#1f2937}.title{font-size:15px;font-weight:bold}.quiet{fill:#6b7280}"
@@ -30,7 +30,7 @@ class Panel:
         return LEFT + self.across(value) * (WIDTH - LEFT - RIGHT)
 
     def y(self, milliseconds):
-        share = (math.log10(max(milliseconds, self.low)) - math.log10(self.low)) / math.log10(self.high / self.low)
+        share = math.log10(max(milliseconds, self.low) / self.low) / math.log10(self.high / self.low)
         return self.top + self.height * (1 - share)
 
     def ticks_up(self):
@@ -38,7 +38,7 @@ class Panel:
         while value <= self.high * 1.001:
             y = self.y(value)
             self.parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#e5e7eb"/>')
-            self.text(LEFT - 6, y + 4, f"{value:,g} ms", anchor="end", kind="quiet")
+            self.text(LEFT - 6, y + 4, told(value), anchor="end", kind="quiet")
             value *= 10
 
     def tick_across(self, value, label):
@@ -48,7 +48,8 @@ class Panel:
 
     def text(self, x, y, words, anchor="start", kind="", colour=""):
         fill = f' style="fill:{colour}"' if colour else ""
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}"{fill}>{escape(words)}</text>')
+        place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}"{fill}'
+        self.parts.append(f"<text {place}>{escape(words)}</text>")
 
     def line(self, points, colour):
         path = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
@@ -59,10 +60,22 @@ class Panel:
         self.parts.append(f'<g fill="{colour}">{"".join(circles)}</g>')
 
 
+def told(milliseconds):
+    return f"{milliseconds:g} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:g} s"
+
+
+def round_steps(end):
+    """0, and some four to eight round numbers up to `end`."""
+    step = 10.0 ** math.floor(math.log10(end))
+    step *= 0.2 if end / step < 2 else 0.5 if end / step < 5 else 1
+    return [number * step for number in range(int(end / step) + 1)]
+
+
 def decades(values):
     """Powers of ten around all the values."""
-    low, high = max(min(values), 1e-3), max(values)
-    return 10.0 ** math.floor(math.log10(low)), 10.0 ** max(math.ceil(math.log10(high)), math.floor(math.log10(low)) + 1)
+    low = math.floor(math.log10(max(min(values), 1e-3)))
+    high = math.ceil(math.log10(max(values)))
+    return 10.0**low, 10.0 ** max(high, low + 1)
 
 
 def page(title, subtitle, height, panels):
@@ -110,11 +123,11 @@ def over_time(title, data, courses):
     panels = []
     for number, (name, points) in enumerate(courses.items()):
         panel = Panel(64 + number * 120, 84, lambda seconds: seconds / end, upward)
-        for tenth in range(0, 11, 2):
-            panel.tick_across(end * tenth / 10, f"{end * tenth / 10:.3g} s")
+        for seconds in round_steps(end):
+            panel.tick_across(seconds, f"{seconds:g} s")
         panel.dots(slowest(points, end / 400), COLOURS[name])
         panel.text(WIDTH - RIGHT + 8, panel.top + 14, LABELS[name], colour=COLOURS[name])
-        panel.text(WIDTH - RIGHT + 8, panel.top + 30, f"took {points[-1][0]:.1f} s or was stopped", kind="quiet")
+        panel.text(WIDTH - RIGHT + 8, panel.top + 30, f"done or stopped after {points[-1][0]:.1f} s", kind="quiet")
         panels.append(panel)
     return page(title, f"{data}. Slowest transaction of each moment, first round", 80 + 120 * len(panels), panels)
 

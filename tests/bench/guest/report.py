@@ -39,14 +39,16 @@ def heading(results):
     said = [f"- {name}: {value}" for name, value in results["about"].items()]
     said.append(f"- rounds: {scale['runs']}; the application reserves and finishes {scale['rate']} keys a second")
     if scale["defaults"]:
-        said.append(f"- **short form**: small data, little time, keysweep with `{scale['defaults']}`: these figures prove nothing")
+        small = f"small data, little time, keysweep with `{scale['defaults']}`"
+        said.append(f"- **short form**: {small}: these figures prove nothing")
     broken = [f"- **broke:** {what}" for what in results["broken"]]
     return "# A good guest\n\n" + "\n".join(said + broken)
 
 
 def aims_table(runs):
     rows = [[line.figure, line.aim, line.measured, line.met] for line in aims.lines(runs)]
-    return "Median of the rounds, in brackets the least and the most.\n\n" + table(["figure", "aim", "measured", "met"], rows)
+    said = "Median of the rounds, in brackets the least and the most."
+    return f"{said}\n\n{table(['figure', 'aim', 'measured', 'met'], rows)}"
 
 
 def beside_table(runs, scenario, data):
@@ -73,7 +75,8 @@ def warning(runs, scenario, data):
     """An application that cannot hold its rate alone makes every figure beside it worthless."""
     if not aims.overloaded(runs, scenario, data):
         return ""
-    return "\n\n**Alone, the application cannot hold its rate: these figures say nothing. Lower `--rate` for this disk.**"
+    said = "Alone, the application cannot hold its rate: these figures say nothing. Lower `--rate` for this disk."
+    return f"\n\n**{said}**"
 
 
 def alone_table(runs):

@@ -29,6 +29,18 @@ class Suite:
     def number(self):
         return next(self.numbers)
 
+    def minutes(self):
+        """A guess from what has a fixed length; copies and deletions by others add to it."""
+        scale, wanted = self.scale, set(self.scenarios)
+        lengths = {"steady": scale.steady_seconds, "backlog": scale.backlog_seconds, "impatient": scale.backlog_seconds}
+        overhead = 2 + max(scale.rows) / 200_000
+        beside = sum(length + overhead for name, length in lengths.items() if name in wanted)
+        beside *= len(self.contenders) * len(scale.data_beside())
+        idle = len(scale.idle_rows) * (scale.idle_seconds + overhead) if "idle" in wanted else 0
+        fleet = scale.fleet_seconds + scale.scrapes / 20 + scale.fleet / 50 if "fleet" in wanted else 0
+        alone = len(scale.data()) * 4 * overhead if "alone" in wanted else 0
+        return (beside + idle + fleet + alone) * scale.runs / 60
+
     def run(self):
         for data in self.scale.data_beside():
             for scenario in BESIDE.values():
