@@ -12,6 +12,7 @@ go to target/bench. Exit status: 0 whatever the figures, 1 if a run broke, 2 if 
 import argparse
 import fcntl
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def options():
     form.add_argument("--full", action="store_true", help="everything")
     names = [contender.name for contender in contenders.ALL]
     choice(parser, "--scenarios", SCENARIOS)
-    choice(parser, "--contenders", names, "beside the application; `nothing` always runs, the others are compared to it")
+    choice(parser, "--contenders", names, "beside the application; `nothing` always runs")
     choice(parser, "--rows", None, "such as 1000000,10000000", int)
     choice(parser, "--keys", list(data.KEYS))
     choice(parser, "--index", ["yes", "no"])
@@ -111,7 +112,7 @@ def begin(asked):
     if not Path(data.SHELL).exists():
         cannot_begin(f"{data.SHELL} is missing: apt-get install sqlite3")
     source, top = binary(asked), ROOT / "target/bench"
-    out = top / time.strftime("%Y%m%d-%H%M%S")
+    out = top / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     disk = asked.disk / "keysweep-bench" if asked.disk else top
     lock = alone_in(disk)
     suite = Suite(chosen_scale(asked), asked, disk / "cache", disk / f"work-{out.name}", out)

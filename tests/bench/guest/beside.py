@@ -46,10 +46,12 @@ def run(scenario, contender, data, bench):
         path, folder, data.due, seconds, int(seconds * scale.rate), bench.keysweep, scale.defaults, bench.full_speed
     )
     record = bench.raw / f"{scenario.name}-{bench.number()}-{contender.name}.json"
-    began, ended = race(contender, course, scenario, data, bench, record)
+    began, ended, worked = race(contender, course, scenario, data, bench, record)
     figures = measured(record, began, ended)
-    figures |= deleted(path, data, expiring, figures["reserved"], ended - began)
-    figures |= {"record": record.name, "rows": data.rows}
+    figures |= deleted(path, data, expiring, figures["reserved"], worked)
+    if scenario.steady:
+        figures["kept_up"] = figures["rate"] / scale.rate
+    figures |= {"record": record.name, "rows": data.rows, "window": ended - began}
     database.remove(folder)
     return figures
 
@@ -63,7 +65,7 @@ def let_expire(path, scale, seconds):
 
 
 def race(contender, course, scenario, data, bench, record):
-    """The application begins alone, then the contender starts. Returns the window, in monotonic seconds."""
+    """The application begins alone, then the contender starts. Returns what `window` does."""
     command = [sys.executable, Path(__file__).with_name("application.py")]
     settings = [course.path, record, bench.scale.rate, scenario.busy_timeout, data.keys]
     application = start([*command, *settings], stdout=subprocess.PIPE, text=True)
@@ -78,18 +80,19 @@ def race(contender, course, scenario, data, bench, record):
 
 
 def window(contender, course, application):
+    """Beginning and end of the window, in monotonic seconds, and for how long the contender worked."""
     began = time.monotonic()
     running = contender.start(course)
     try:
-        limit = LONGEST if running.ends else course.seconds
-        while time.monotonic() < began + limit and not running.poll():
+        limit, done = LONGEST if running.ends else course.seconds, False
+        while time.monotonic() < began + limit and not (done := running.poll()):
             if application.poll() is not None:
                 raise Broken("the application ended too early")
             time.sleep(0.02)
         ended = time.monotonic()
         # What was due in the window is still done, with the contender beside it.
         stop(application, patience=120.0)
-        return began, ended
+        return began, ended, (ended if done else time.monotonic()) - began
     finally:
         running.stop()
 

@@ -62,7 +62,7 @@ def beside_table(runs, scenario, data):
             ratio(runs, "p99", "nothing", **which).text(),
             of(runs, "errors", **which).text("{:.0f}"),
             *(of(runs, key, **which).text("{:,.0f}") for key in ("rate", "deleted", "left_due")),
-            of(runs, "seconds", **which).text("{:.1f}"),
+            of(runs, "window", **which).text("{:.1f}"),
         ])  # fmt: skip
     order = {contender.label: place for place, contender in enumerate(ALL)}
     rows.sort(key=lambda row: order[row[0]])
