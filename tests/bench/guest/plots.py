@@ -11,6 +11,8 @@ COLOURS = {
     "cron-loop": "#a16207", "keysweep": "#1d4ed8", "full-speed": "#0f9d8a",
 }  # fmt: skip
 WIDTH, LEFT, RIGHT = 860, 70, 210
+# Dots across a panel.
+MOMENTS = 400
 # As far right as 1 in so many: 50 %, 90 %, 99 %, 99.9 %, 99.99 %.
 SHARES = [(2, "50 %"), (10, "90 %"), (100, "99 %"), (1_000, "99.9 %"), (10_000, "99.99 %")]
 STYLE = "text{font:12px sans-serif;fill:#1f2937}.title{font-size:15px;font-weight:bold}.quiet{fill:#6b7280}"
@@ -34,12 +36,14 @@ class Panel:
         return self.top + self.height * (1 - share)
 
     def ticks_up(self):
-        value = self.low
-        while value <= self.high * 1.001:
+        decades = round(math.log10(self.high / self.low))
+        apart = math.ceil(decades * 20 / self.height)  # a label needs 20 of height
+        for decade in range(decades + 1):
+            value = self.low * 10**decade
             y = self.y(value)
             self.parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#e5e7eb"/>')
-            self.text(LEFT - 6, y + 4, told(value), anchor="end", kind="quiet")
-            value *= 10
+            if decade % apart == 0:
+                self.text(LEFT - 6, y + 4, told(value), anchor="end", kind="quiet")
 
     def tick_across(self, value, label):
         x, bottom = self.x(value), self.top + self.height
@@ -61,7 +65,7 @@ class Panel:
 
 
 def told(milliseconds):
-    return f"{milliseconds:g} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:g} s"
+    return f"{milliseconds:.3g} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.3g} s"
 
 
 def round_steps(end):
@@ -116,16 +120,17 @@ def label_ends(panel, lines):
 
 
 def over_time(title, data, courses):
-    """A panel a contender, all on one scale: the slowest transaction of each of 400 moments."""
+    """A panel a contender, all on one scale: the slowest transaction of each moment."""
     courses = {name: points for name, points in courses.items() if points}
     end = max(points[-1][0] for points in courses.values())
+    courses = {name: slowest(points, end / MOMENTS) for name, points in courses.items()}
     upward = decades([latency for points in courses.values() for _, latency in points])
     panels = []
     for number, (name, points) in enumerate(courses.items()):
         panel = Panel(64 + number * 120, 84, lambda seconds: seconds / end, upward)
         for seconds in round_steps(end):
             panel.tick_across(seconds, f"{seconds:g} s")
-        panel.dots(slowest(points, end / 400), COLOURS[name])
+        panel.dots(points, COLOURS[name])
         panel.text(WIDTH - RIGHT + 8, panel.top + 14, LABELS[name], colour=COLOURS[name])
         panel.text(WIDTH - RIGHT + 8, panel.top + 30, f"done or stopped after {points[-1][0]:.1f} s", kind="quiet")
         panels.append(panel)
@@ -136,6 +141,6 @@ def slowest(points, moment):
     """The largest latency in each moment."""
     largest = {}
     for seconds, latency in points:
-        place = int(seconds / moment)
+        place = min(int(seconds / moment), MOMENTS - 1)
         largest[place] = max(largest.get(place, 0.0), latency)
     return [(place * moment, latency) for place, latency in largest.items()]
