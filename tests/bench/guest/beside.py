@@ -112,7 +112,6 @@ def measured(record, began, ended):
     return figures | {
         "longest": max(latencies),
         "longest_single": max(took for _, _, took in inside),
-        "late_at_end": latencies[-1],
         "transactions": len(latencies),
         "errors": len(raw["errors"]),
         "reserved": raw["reserved"],

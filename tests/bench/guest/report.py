@@ -72,10 +72,11 @@ def beside_table(runs, scenario, data):
 
 
 def warning(runs, scenario, data):
-    """An application that cannot hold its rate alone makes every figure beside it worthless."""
+    """An application that is slow alone makes every figure beside it worthless."""
     if not aims.overloaded(runs, scenario, data):
         return ""
-    said = "Alone, the application cannot hold its rate: these figures say nothing. Lower `--rate` for this disk."
+    said = f"Alone, the application's p99 is above {aims.SLOW_ALONE} ms, so these figures say nothing: "
+    said += "the machine is busy, or the disk too slow for this `--rate`."
     return f"\n\n**{said}**"
 
 
