@@ -18,15 +18,25 @@ pub(super) const DATABASE: &[&str] = &[
     "retention",
     "table",
 ];
-pub(super) const TABLE: &[&str] =
-    &["table", "name", "key", "done", "pending", "expires", "since", "retention", "abandoned"];
+pub(super) const TABLE: &[&str] = &[
+    "table",
+    "name",
+    "key",
+    "done",
+    "pending",
+    "expires",
+    "since",
+    "retention",
+    "abandoned",
+    "references",
+];
 pub(super) const STATE: &[&str] = &["column", "in"];
 pub(super) const CLOCK: &[&str] = &["column", "unit"];
 pub(super) const ABANDONED: &[&str] = &["column", "unit", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 18] = [
+const LATER: [&str; 17] = [
     "state_dir",
     "tls",
     "users",
@@ -41,7 +51,6 @@ const LATER: [&str; 18] = [
     "url_file",
     "keep",
     "promise",
-    "references",
     "is",
     "never",
     "zone",

@@ -63,6 +63,7 @@ fn rule(
     };
     let may_be_pending = pending.as_ref().is_some_and(|pending| !pending.is_empty());
     let abandoned = abandoned(section, clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending));
+    let references = read_or(section, "references", decode::references, &standard.references);
     Some(Rule {
         label: label?,
         table: table?,
@@ -71,6 +72,7 @@ fn rule(
         pending: pending?,
         clock: clock?,
         abandoned: abandoned?,
+        references: references?,
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Clock, Cutoff, Identifier, Literal, Predicate, State, TableLabel, Unit, UnixTime, Value};
+use super::{
+    Clock, Cutoff, Identifier, Literal, Predicate, References, State, TableLabel, Unit, UnixTime, Value,
+};
 
 /// A state: the column holds one of these values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +93,8 @@ pub struct Rule {
     pub clock: Option<Clock>,
     /// When a pending row is abandoned; nothing where no column tells.
     pub abandoned: Option<Abandoned>,
+    /// What to do where foreign keys or delete triggers hang on the table.
+    pub references: References,
 }
 
 impl Rule {
@@ -118,6 +122,7 @@ impl Rule {
                 unit: Unit::UnixSeconds,
                 after: Duration::ZERO,
             }),
+            references: References::Refuse,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a column can hold, and the key of a row: exact bytes and exact type.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// One stored value with its storage class. Text is bytes: a database may hold invalid UTF-8.
@@ -44,6 +45,18 @@ impl Key {
     #[must_use]
     pub fn values(&self) -> &[Value] {
         &self.0
+    }
+
+    /// Ascending: by storage class, then by value, text by its bytes.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        let by_value = |(one, other): (&Value, &Value)| match (one, other) {
+            (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+            // Only reals can be incomparable.
+            (one, other) => one.partial_cmp(other).unwrap_or(Ordering::Equal),
+        };
+        let mut orders = self.0.iter().zip(&other.0).map(by_value);
+        orders.find(|order| order.is_ne()).unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
     }
 
     /// Bytes that this key keeps in memory.
