@@ -8,6 +8,7 @@ mod support;
 
 mod application;
 mod boundary;
+mod changed;
 mod clocks;
 mod commands;
 mod contract;
