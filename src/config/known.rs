@@ -18,18 +18,8 @@ pub(super) const DATABASE: &[&str] = &[
     "retention",
     "table",
 ];
-pub(super) const TABLE: &[&str] = &[
-    "table",
-    "name",
-    "key",
-    "done",
-    "pending",
-    "expires",
-    "since",
-    "retention",
-    "abandoned",
-    "references",
-];
+pub(super) const TABLE: &[&str] =
+    &["table", "name", "key", "done", "pending", "expires", "since", "retention", "abandoned", "references"];
 pub(super) const STATE: &[&str] = &["column", "in"];
 pub(super) const CLOCK: &[&str] = &["column", "unit"];
 pub(super) const ABANDONED: &[&str] = &["column", "unit", "after"];

@@ -96,7 +96,8 @@ fn assert_goes_on(change: &str) {
     for (journal, index) in JOURNALS.into_iter().flat_map(|journal| [(journal, ""), (journal, INDEX)]) {
         let database = expired(journal, 300, index);
         database.shell("INSERT INTO keys VALUES ('open', 'v1', 'pending', NULL, 1)");
-        let change = change.replace("{index}", if index.is_empty() { "SELECT 1" } else { "DROP INDEX by_expiry" });
+        let change =
+            change.replace("{index}", if index.is_empty() { "SELECT 1" } else { "DROP INDEX by_expiry" });
         let reports = sweep(&database, vec![keys()], |batches| {
             if batches == 2 {
                 database.shell(&change);

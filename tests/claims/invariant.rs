@@ -24,16 +24,17 @@ fn assert_held(database: &Database, references: &str, remedy: &str, left: &[&str
     drop(daemon);
     let daemon = Daemon::start(&config);
     daemon.wait_for_metric(r#"keysweep_sweeps_total{database="app",stop="drained",table="keys"}"#, 1.0);
-    assert_eq!((daemon.metric(HELD), database.ids()), (Some(0.0), left.iter().map(|id| (*id).into()).collect()));
+    assert_eq!(
+        (daemon.metric(HELD), database.ids()),
+        (Some(0.0), left.iter().map(|id| (*id).into()).collect())
+    );
 }
 
 #[test]
 fn a_trigger_that_deletes_a_pending_row_holds_the_table_until_a_restart() {
     for journal in [Journal::Wal, Journal::Delete] {
-        let database = Database::with_keys(
-            journal,
-            [("a", "done", 1.0), ("b", "done", 1.0), ("open", "pending", 1.0)],
-        );
+        let database =
+            Database::with_keys(journal, [("a", "done", 1.0), ("b", "done", 1.0), ("open", "pending", 1.0)]);
         database.shell(
             "CREATE TRIGGER along AFTER DELETE ON keys WHEN old.id = 'b' BEGIN DELETE FROM keys WHERE id = 'open'; END",
         );

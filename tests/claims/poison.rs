@@ -34,7 +34,11 @@ fn assert_others_go(body: &str, reason: &str) {
         );
         let database = expired(journal, 250, &trigger);
         let report = report(&database.sweep(&rule("skip"), &[]));
-        assert_eq!((&report["deleted"], &report["stop"]), (&json!(247), &json!("drained")), "{body}: {report}");
+        assert_eq!(
+            (&report["deleted"], &report["stop"]),
+            (&json!(247), &json!("drained")),
+            "{body}: {report}"
+        );
         assert_eq!(report["skipped"], json!(3), "{report}");
         assert_eq!(database.ids(), ["00000", "00001", "00120"], "{body} {journal:?}");
         let daemon = Daemon::start(&database.config(&format!("every = '1h'\n{}", rule("skip"))));
@@ -77,7 +81,8 @@ fn a_row_on_which_a_trigger_errs_is_skipped_for_an_error() {
 
 #[test]
 fn each_skipped_row_is_counted_once_a_sweep_by_its_reason() {
-    let trigger = "CREATE TRIGGER shield BEFORE DELETE ON keys WHEN old.id < '00003' BEGIN SELECT RAISE(IGNORE); END;";
+    let trigger =
+        "CREATE TRIGGER shield BEFORE DELETE ON keys WHEN old.id < '00003' BEGIN SELECT RAISE(IGNORE); END;";
     let database = expired(Journal::Wal, 250, trigger);
     let daemon = Daemon::start(&database.config(&format!("every = '100ms'\n{}", rule("skip"))));
     let skipped = r#"keysweep_skipped_rows_total{database="app",reason="ignored",table="keys"}"#;

@@ -120,8 +120,10 @@ fn a_skipped_row_is_counted_as_referenced() {
     let database = expired(Journal::Wal, 2, &sql);
     let daemon = Daemon::start(&database.config(&format!("every = '1h'\n{}", rule("skip"))));
     daemon.wait_for_metric(r#"keysweep_deleted_rows_total{database="app",table="keys"}"#, 1.0);
-    daemon
-        .wait_for_metric(r#"keysweep_skipped_rows_total{database="app",reason="referenced",table="keys"}"#, 1.0);
+    daemon.wait_for_metric(
+        r#"keysweep_skipped_rows_total{database="app",reason="referenced",table="keys"}"#,
+        1.0,
+    );
 }
 
 #[test]
@@ -156,10 +158,13 @@ fn a_deferred_key_further_down_that_only_the_commit_meets_costs_one_row() {
 
 #[test]
 fn a_child_of_another_collation_or_affinity_refers_as_the_engine_says() {
-    for (declared, value) in [("TEXT COLLATE NOCASE", "'A'"), ("INTEGER", "7"), ("", "'7'"), ("BLOB", "x'61'")] {
+    for (declared, value) in
+        [("TEXT COLLATE NOCASE", "'A'"), ("INTEGER", "7"), ("", "'7'"), ("BLOB", "x'61'")]
+    {
         let database = Database::with_keys(Journal::Wal, [("a", "done", 1.0), ("7", "done", 1.0)]);
-        let child =
-            format!("CREATE TABLE child(k {declared} REFERENCES keys(id)); INSERT INTO child VALUES ({value});");
+        let child = format!(
+            "CREATE TABLE child(k {declared} REFERENCES keys(id)); INSERT INTO child VALUES ({value});"
+        );
         database.shell(&child);
         // What the engine itself refuses, asked of each row alone.
         let kept: Vec<String> = ["7", "a"]

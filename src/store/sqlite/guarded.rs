@@ -125,7 +125,8 @@ impl<'a> Guarded<'a> {
     /// Rows of this table that went along with the one of this key. Each must have been due itself.
     fn others(&self, key: &Key) -> Result<Vec<Key>, Failure> {
         let Some(witness) = &self.witness else { return Ok(Vec::new()) };
-        let seen = witness.seen(self.connection).map_err(|error| failed(self.order, "delete a row", &error))?;
+        let seen =
+            witness.seen(self.connection).map_err(|error| failed(self.order, "delete a row", &error))?;
         let mut others = Vec::new();
         for row in seen {
             self.check(&row)?;
@@ -142,7 +143,8 @@ impl<'a> Guarded<'a> {
         let mut rows = self.select.query(params_from_iter(bound))?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let count = self.columns.len();
-        let values = (0..count).map(|index| Ok(read(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?;
+        let values =
+            (0..count).map(|index| Ok(read(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?;
         Ok(Some((values, row.get(count)?)))
     }
 

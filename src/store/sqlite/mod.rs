@@ -90,9 +90,8 @@ impl Store for Sqlite {
         let (known, rule, leg) = (self.known(rule), rule.clone(), leg.clone());
         let step = move |working: &Working| {
             let journal = working.open.journal;
-            working.read("search", |connection| {
-                search::step(connection, journal, &rule, cutoff, &leg, &known)
-            })
+            working
+                .read("search", |connection| search::step(connection, journal, &rule, cutoff, &leg, &known))
         };
         Ok(self.lane.call("search", step).await?.0)
     }

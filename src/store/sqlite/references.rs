@@ -39,8 +39,11 @@ fn columns(
 /// The engine says so itself; what it does not understand is a finding of its own.
 fn is_indexed(connection: &Connection, child: &str, columns: &[(String, String)]) -> bool {
     let refers: Vec<String> = columns.iter().map(|(from, _)| format!("c.{} = ?", quoted(from))).collect();
-    let sql =
-        format!("EXPLAIN QUERY PLAN SELECT 1 FROM main.{} AS c WHERE {}", quoted(child), refers.join(" AND "));
+    let sql = format!(
+        "EXPLAIN QUERY PLAN SELECT 1 FROM main.{} AS c WHERE {}",
+        quoted(child),
+        refers.join(" AND ")
+    );
     let lines = connection.prepare(&sql).and_then(|mut statement| plan_of(&mut statement));
     lines.is_ok_and(|lines| lines.iter().any(|line| line.starts_with("SEARCH")))
 }

@@ -28,7 +28,8 @@ impl Witness {
 
     /// The rows that were deleted since the last look.
     pub fn seen(&self, connection: &Connection) -> rusqlite::Result<Vec<Vec<Value>>> {
-        let mut statement = connection.prepare_cached("SELECT * FROM temp.keysweep_deleted ORDER BY rowid")?;
+        let mut statement =
+            connection.prepare_cached("SELECT * FROM temp.keysweep_deleted ORDER BY rowid")?;
         let count = statement.column_count();
         let rows =
             statement.query_map([], |row| (0..count).map(|at| Ok(read(row.get_ref(at)?))).collect())?;
