@@ -2,6 +2,7 @@
 //!
 //! The worker of the daemon and the command `sweep` call the same function.
 
+mod course;
 mod guard;
 mod sweep;
 
@@ -11,10 +12,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{
-    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, Key, Limit, Pace, Report, Rule,
+    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, Limit, Pace, Report, Rule,
     Severity, Share, Stop, TableFacts, TableLabel, UnixTime, table_findings,
 };
-use crate::store::Store;
+use crate::store::{Place, Store, Walk};
 use sweep::{Sweep, Turn};
 
 /// What a tick is told. It reads no clock of its own but the monotonic one.
@@ -52,7 +53,7 @@ pub struct TableMemory {
     batch: Limit,
     share: Share,
     /// Where a bound cut the last walk.
-    position: Option<Key>,
+    position: Option<(Walk, Place)>,
     pace: Pace,
     /// Until a restart.
     invariant: Option<Failure>,
@@ -111,7 +112,8 @@ pub async fn tick<S: Store>(
     if order.enabled || order.mode == Mode::DryRun {
         guard::hold_all(order, &mut sweeps, tell);
         if sweeps.iter().any(Sweep::is_running) {
-            look(order, store, &mut sweeps, tell).await;
+            inspect(store, &mut sweeps, |_, sweep, walk| sweep.begin(walk), tell).await;
+            guard::hold_each(order, store, &mut sweeps, tell).await;
         }
         take_turns(order, begun, store, &mut sweeps, tell).await;
     } else {
@@ -123,23 +125,28 @@ pub async fn tick<S: Store>(
     reports
 }
 
-/// Look at every table, and keep still those that must not be swept.
-async fn look<S: Store>(
-    order: &Order<'_>,
+/// Look at the schema, and begin every sweep that it does not hold.
+async fn inspect<'a, S: Store>(
     store: &mut S,
-    sweeps: &mut [Sweep<'_>],
+    sweeps: &mut [Sweep<'a>],
+    mut begin: impl FnMut(usize, &mut Sweep<'a>, Walk),
     tell: &(dyn Fn(&Event) + Sync),
 ) {
-    match store.inspect(&sweeps.iter().map(|sweep| sweep.rule().clone()).collect::<Vec<_>>()).await {
-        Ok(facts) => hold(sweeps, &facts, tell),
-        Err(failure) => sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
+    let rules: Vec<Rule> = sweeps.iter().map(|sweep| sweep.rule().clone()).collect();
+    let facts = match store.inspect(&rules).await {
+        Ok(facts) => facts,
+        Err(failure) => return sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
+    };
+    hold(sweeps, &facts, tell);
+    let running = sweeps.iter_mut().zip(&facts).enumerate().filter(|(_, (sweep, _))| sweep.is_running());
+    for (at, (sweep, facts)) in running {
+        begin(at, sweep, if facts.in_clock_order { Walk::Clock } else { Walk::Keys });
     }
-    guard::hold_each(order, store, sweeps, tell).await;
 }
 
 /// Keep every table still of which a finding is severe.
 fn hold(sweeps: &mut [Sweep<'_>], facts: &[TableFacts], tell: &(dyn Fn(&Event) + Sync)) {
-    for (sweep, facts) in sweeps.iter_mut().zip(facts) {
+    for (sweep, facts) in sweeps.iter_mut().zip(facts).filter(|(sweep, _)| sweep.is_running()) {
         let findings = table_findings(sweep.rule(), facts);
         if let Some((reason, finding)) = findings.iter().find_map(severe) {
             sweep.hold(reason, finding.failure(), tell);
@@ -167,9 +174,13 @@ async fn take_turns<S: Store>(
     // From here on: an open that took long must not leave a tick without a turn.
     let budget = order.budget.and_then(|budget| Instant::now().checked_add(budget));
     let deadline = earlier(budget, guard::window_ends(order, begun));
+    let mut looks_left = MORE_LOOKS;
     while sweeps.iter().any(Sweep::is_running) {
-        for sweep in sweeps.iter_mut().filter(|sweep| sweep.is_running()) {
-            if order.stop.is_cancelled() {
+        for at in 0..sweeps.len() {
+            let sweep = &mut sweeps[at];
+            if !sweep.is_running() {
+                continue;
+            } else if order.stop.is_cancelled() {
                 sweep.end(Stop::Shutdown, tell);
             } else if let Some(why) = guard::paused(order) {
                 sweep.hold(HoldReason::Paused, why, tell);
@@ -177,8 +188,13 @@ async fn take_turns<S: Store>(
                 sweep.cut(store, tell).await;
             } else {
                 match sweep.turn(store, tell).await {
-                    Turn::Rest(length) => rest(length, deadline, order.stop).await,
-                    Turn::Ended => {}
+                    Ok(Turn::Rest(length)) => rest(length, deadline, order.stop).await,
+                    Ok(Turn::Ended) => {}
+                    Err(failure) if looks_left > 0 && is_changed(&failure) => {
+                        looks_left -= 1;
+                        look_again(store, sweeps, at, &failure, tell).await;
+                    }
+                    Err(failure) => sweep.fail(failure, tell),
                 }
             }
         }
@@ -187,6 +203,30 @@ async fn take_turns<S: Store>(
 
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
+}
+
+/// One table met a change. A migration or a VACUUM leaves the other walks their places; another file
+/// leaves none of them.
+async fn look_again<S: Store>(
+    store: &mut S,
+    sweeps: &mut [Sweep<'_>],
+    met_by: usize,
+    change: &Failure,
+    tell: &(dyn Fn(&Event) + Sync),
+) {
+    let is_replaced = change.kind() == FailureKind::Replaced;
+    let begin = |at, sweep: &mut Sweep<'_>, walk| {
+        if is_replaced || at == met_by { sweep.begin_anew(walk) } else { sweep.go_on(walk) }
+    };
+    inspect(store, sweeps, begin, tell).await;
+}
+
+/// The most further looks at the schema in one tick, after a migration, a VACUUM or another file.
+const MORE_LOOKS: usize = 3;
+
+/// Whether the database is not any more what was looked at, so that another look tells more.
+fn is_changed(failure: &Failure) -> bool {
+    matches!(failure.kind(), FailureKind::Schema | FailureKind::Replaced)
 }
 
 async fn rest(length: Duration, deadline: Option<Instant>, stop: &CancellationToken) {

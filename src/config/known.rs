@@ -48,6 +48,7 @@ pub(super) const TABLE: &[&str] = &[
     "retention",
     "promise",
     "abandoned",
+    "references",
 ];
 pub(super) const STATE: &[&str] = &["column", "in", "is"];
 pub(super) const CLOCK: &[&str] = &["column", "unit", "never"];
@@ -55,8 +56,7 @@ pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 9] =
-    ["tls", "users", "checkpoint", "max_wal", "max_lag", "url", "url_file", "references", "zone"];
+const LATER: [&str; 8] = ["tls", "users", "checkpoint", "max_wal", "max_lag", "url", "url_file", "zone"];
 
 /// Units that a later version reads.
 pub(super) const LATER_UNITS: [&str; 2] = ["timestamp", "timestamptz"];

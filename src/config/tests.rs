@@ -382,7 +382,7 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
         ),
         ("abandoned = { column = \"a\", unit = \"ms\" }", "5:13: {at}.abandoned: ", "`after` is missing"),
         ("keep = []", "5:8: {at}.keep: ", "expected at least one test"),
-        ("references = \"refuse\"", "5:1: {at}.references: ", "`references` is not in this version"),
+        ("references = \"leave\"", "5:14: {at}.references: ", "one of refuse, skip, cascade"),
         (
             "[[database.table]]\ndone = { column = \"status\", in = [\"x\"] }",
             "5:1: database[0].table[1]: ",

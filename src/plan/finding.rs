@@ -1,7 +1,8 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
 use super::failure::one_line;
-use super::{Failure, FailureKind, HoldReason, Identifier, Rule};
+use super::references::reference_findings;
+use super::{Failure, FailureKind, ForeignKey, HoldReason, Identifier, References, Rule};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +64,8 @@ pub struct TableFacts {
     pub unique: Vec<Vec<String>>,
     /// Whether an index gives the rows in the order of the rule's key, so that a walk need not sort.
     pub in_key_order: bool,
-    /// Other tables whose foreign keys point here.
-    pub referenced_by: Vec<String>,
+    /// Foreign keys that point here, also those of the table itself.
+    pub referenced_by: Vec<ForeignKey>,
     /// Why no DELETE from it can be prepared, if none can.
     pub undeletable: Option<String>,
     /// Whether its text is kept as UTF-8.
@@ -75,6 +76,8 @@ pub struct TableFacts {
     pub tables: Vec<String>,
     /// The name by which the engine numbers the rows, where it does.
     pub rowid: Option<String>,
+    /// Whether an index finds the expired rows in the order of the clock column.
+    pub in_clock_order: bool,
 }
 
 /// Everything that is worth saying of a table under its rule, the severe first.
@@ -112,8 +115,8 @@ fn everything(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
     let mut findings = column_findings(rule, facts, &place);
     if findings.is_empty() {
         findings.extend(key_findings(rule, facts, &place));
-        findings.extend(reference_findings(facts, &place));
-        findings.extend(engine_findings(facts, &place));
+        findings.extend(reference_findings(rule, facts, &place));
+        findings.extend(engine_findings(rule, facts, &place));
     }
     findings
 }
@@ -160,40 +163,18 @@ fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding>
     Some(Finding::schema(format!("{place}: key `{key}` is not unique"), remedy))
 }
 
-fn engine_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
+fn engine_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if let Some(error) = &facts.undeletable {
-        let remedy = "mend what it names, most likely a foreign key of this table to one that is not there";
+    // Where triggers hold the table, one of them is the likely cause, and that was said.
+    let was_said = rule.references == References::Refuse && !facts.delete_triggers.is_empty();
+    if let Some(error) = facts.undeletable.as_ref().filter(|_| !was_said) {
+        let remedy = "mend what it names, most likely a foreign key to or of this table, or a function that only the application has";
         findings.push(Finding::schema(format!("{place}: no row of it can be deleted: {error}"), remedy));
     }
     if !facts.is_utf8 {
         // Ill-formed UTF-16 comes back as another text: a walk by such a key would never end.
         let remedy = "keysweep walks only keys that it reads exactly as they are stored: clean this table in the application";
         findings.push(Finding::schema(format!("{place}: the database keeps its text as UTF-16"), remedy));
-    }
-    findings
-}
-
-fn reference_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
-    let held = |what: String, remedy: &str| Finding {
-        severity: Severity::Hold(HoldReason::References),
-        what,
-        remedy: remedy.into(),
-    };
-    let mut findings = Vec::new();
-    if !facts.referenced_by.is_empty() {
-        let children = facts.referenced_by.join(", ");
-        findings.push(held(
-            format!("{place} is referenced by foreign keys of {children}"),
-            "keysweep deletes only from tables that no foreign key points at: drop the reference, or clean this table in the application",
-        ));
-    }
-    if !facts.delete_triggers.is_empty() {
-        let triggers = facts.delete_triggers.join(", ");
-        findings.push(held(
-            format!("{place} has triggers that fire on DELETE: {triggers}"),
-            "keysweep deletes only where nothing else happens by it: drop the trigger, or clean this table in the application",
-        ));
     }
     findings
 }
@@ -223,7 +204,28 @@ mod tests {
             delete_triggers: vec![],
             tables: vec!["keys".into()],
             rowid: Some("rowid".into()),
+            in_clock_order: true,
         }
+    }
+
+    fn reference() -> ForeignKey {
+        ForeignKey {
+            child: "receipts".into(),
+            columns: vec![("key".into(), "id".into())],
+            refuses: true,
+            is_indexed: false,
+        }
+    }
+
+    #[test]
+    fn where_references_are_allowed_for_only_a_child_without_an_index_is_advised() {
+        let rule = Rule { references: References::Skip, ..Rule::key_table(Duration::ZERO) };
+        let indexed = ForeignKey { is_indexed: true, ..reference() };
+        let facts = TableFacts { referenced_by: vec![reference(), indexed], ..facts() };
+        let found = table_findings(&rule, &facts);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Advice);
+        assert_eq!(found[0].remedy, r#"CREATE INDEX "receipts_references" ON "receipts" ("key")"#);
     }
 
     fn found(facts: &TableFacts) -> Vec<(Severity, String)> {
@@ -260,11 +262,8 @@ mod tests {
 
     #[test]
     fn foreign_keys_and_delete_triggers_are_each_a_hold() {
-        let facts = TableFacts {
-            referenced_by: vec!["receipts".into()],
-            delete_triggers: vec!["audit".into()],
-            ..facts()
-        };
+        let facts =
+            TableFacts { referenced_by: vec![reference()], delete_triggers: vec!["audit".into()], ..facts() };
         let found = found(&facts);
         assert_eq!(found.len(), 2);
         assert!(found.iter().all(|(severity, _)| *severity == Severity::Hold(HoldReason::References)));

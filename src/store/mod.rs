@@ -10,25 +10,58 @@ use std::time::Duration;
 
 use crate::plan::{
     BatchBound, BatchCost, Counts, Cutoff, Failure, Key, Rule, RuleBook, SkipReason, SpaceUsed, TableFacts,
-    UnixTime,
+    UnixTime, Value,
 };
 
-/// One walk of the keys, or the rest of one.
+/// The order in which a table is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Walk {
+    /// Every row, by ascending key.
+    #[default]
+    Keys,
+    /// Only rows at or before the cutoff, by the clock column, through an index.
+    Clock,
+}
+
+/// Where a walk is. It means nothing to a walk of another order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place(Vec<Value>);
+
+impl Place {
+    /// A place of these values: those of the columns that the walk ascends by.
+    #[must_use]
+    pub fn new(values: Vec<Value>) -> Self {
+        Self(values)
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        &self.0
+    }
+}
+
+/// One walk through a table, or the rest of one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Leg {
-    /// Only keys behind this one.
-    pub after: Option<Key>,
-    /// Only keys up to this one.
-    pub until: Option<Key>,
+    /// In which order.
+    pub walk: Walk,
+    /// Only rows behind this place.
+    pub after: Option<Place>,
+    /// Only rows up to this place.
+    pub until: Option<Place>,
+    /// Rows that stay because others refer to them are not nominated, which a dry run wants to know; a
+    /// batch finds out by itself.
+    pub without_referenced: bool,
 }
 
 /// What one step of a search read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The keys of the rows that may be deleted, ascending.
+    /// The keys of the rows that may be deleted, in the order of the walk.
     pub nominated: Vec<Key>,
-    /// The last key that was read; nothing when the leg is at its end.
-    pub read_to: Option<Key>,
+    /// The last place that was read; nothing when the leg is at its end.
+    pub read_to: Option<Place>,
     /// How long a writer may have had to wait for us.
     pub held: Duration,
 }
@@ -76,7 +109,7 @@ pub trait Store: Send {
         }
     }
 
-    /// Read a bounded number of rows in ascending key order, outside the write lock.
+    /// Read a bounded number of rows in the order of the leg's walk, outside the write lock.
     fn search(
         &mut self,
         rule: &Rule,
