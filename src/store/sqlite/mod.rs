@@ -16,6 +16,7 @@ mod lane;
 mod references;
 mod render;
 mod search;
+mod terms;
 mod witness;
 
 use std::path::PathBuf;

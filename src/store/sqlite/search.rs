@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params_from_iter};
 
 use super::known::{ByClock, Known};
-use super::render::{Sql, WalkedBy, plain_terms, table};
+use super::render::{Sql, WalkedBy, table};
+use super::terms::plain_terms;
 use crate::plan::{Cutoff, Journal, Key, Rule, Value};
 use crate::store::{Leg, Place, Step, Walk};
 
