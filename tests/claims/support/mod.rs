@@ -4,6 +4,7 @@ pub mod application;
 pub mod command;
 pub mod daemon;
 pub mod database;
+pub mod faked;
 pub mod holder;
 pub mod library;
 pub mod lock;
