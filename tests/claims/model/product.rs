@@ -138,9 +138,18 @@ impl Case {
         let settings = parse("case.toml", self.config.as_bytes(), []);
         let database =
             settings.map_err(|error| format!("the config is refused: {error}"))?.databases.remove(0);
-        let mut seen = self.counted(&database)?;
-        for now in self.nows {
-            seen.add(self.swept(&database, now)?);
+        let mut seen = Seen::default();
+        let mut faults = Vec::new();
+        let [now, later] = self.nows;
+        // The counts first: they are of rows that the first sweep takes.
+        for part in [self.counted(&database), self.swept(&database, now), self.swept(&database, later)] {
+            match part {
+                Ok(part) => seen.add(part),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(faults.join("\n"));
         }
         Ok(seen)
     }
