@@ -8,10 +8,13 @@ mod refused;
 
 use std::path::Path;
 
+use keysweep::config::parse;
+use keysweep::plan::Rule;
 use serde_json::{Value, json};
 
 use crate::support::database::shell;
 use crate::support::faked::keysweep_at;
+use crate::support::library::count_at;
 use crate::support::{Database, Journal};
 
 /// 2026-09-21T12:00:00Z.
@@ -26,6 +29,8 @@ struct Case {
     /// The blocks below `[[database]]`.
     config: &'static str,
     rows: &'static [Rows],
+    /// Under the first rule: how many rows are pending, unknown, unreadable.
+    counts: (u64, u64, u64),
 }
 
 /// The rows of one rule.
@@ -62,9 +67,25 @@ impl Case {
         sorted(self.rows.iter().flat_map(of_rule).collect())
     }
 
+    fn is_counted(&self, place: &str, database: &Database) {
+        let config = std::fs::read(database.config(self.config)).unwrap();
+        let rules = parse("keysweep.toml", &config, []).unwrap().databases.remove(0).rules;
+        let of_first = |rule: &&Rule| rule.table == rules[0].table;
+        let of_first: Vec<Rule> = rules.iter().filter(of_first).cloned().collect();
+        let counts = count_at(&database.path(), &of_first, NOW as f64).unwrap();
+        let unfinished = counts[0].unfinished.unwrap();
+        let found = (unfinished.pending, unfinished.unknown, counts[0].unreadable);
+        assert_eq!(found, self.counts, "{place}: counted as");
+        let due = |label: &str| self.keys().iter().filter(|(rule, _)| rule == label).count() as u64;
+        for (rule, counts) in of_first.iter().zip(counts) {
+            assert!(counts.expired >= due(rule.label.as_str()), "{place}: {rule:?} {counts:?}");
+        }
+    }
+
     fn is_swept(&self, journal: Journal) {
         let place = format!("{} ({}), {journal:?}", self.name, self.origin);
         let database = self.database(journal, true);
+        self.is_counted(&place, &database);
         let before = content(&database.path());
         let config = database.config(self.config);
         let sweep = ["--config", config.to_str().unwrap(), "sweep", "--json"];

@@ -37,6 +37,7 @@ const MODULITH_V1: Case = Case {
             "'6f1c7c0e-0000-4000-8000-000000000006', '2016-01-01 00:00:00+00', '2016-01-01'",
         ],
     }],
+    counts: (1, 0, 2),
 };
 
 /// A newer version has a status beside the date, NULL in the rows of the older one.
@@ -66,6 +67,7 @@ const MODULITH_V2: Case = Case {
             "x'06', NULL, 'COMPLETED'",
         ],
     }],
+    counts: (3, 0, 0),
 };
 
 /// Names in mixed case, two states that are done, an expiry that is NULL for ever.
@@ -97,6 +99,7 @@ const CAP: Case = Case {
             "6, 'succeeded', '2006-09-20 12:00:00', '2006-09-21 12:00:00'",
         ],
     }],
+    counts: (1, 1, 1),
 };
 
 /// A table for each endpoint, all of one shape.
@@ -137,6 +140,7 @@ const NSERVICEBUS: Case = Case {
             stays: &["'m2', 1, '2026-09-14 12:00:01'", "'m3', 0, '2006-09-14 12:00:00'"],
         },
     ],
+    counts: (2, 1, 1),
 };
 
 /// The column that is named like an expiry is the message's; half done is not done.
@@ -168,6 +172,7 @@ const MASSTRANSIT: Case = Case {
             "'B', 'y', '2006-09-21 11:00:00', NULL, NULL",
         ],
     }],
+    counts: (2, 0, 0),
 };
 
 /// A key of two columns, of which the one called `received_at` is an address.
@@ -193,6 +198,7 @@ const WOLVERINE: Case = Case {
             "'e3', 'rabbitmq://a', 'Scheduled', NULL",
         ],
     }],
+    counts: (2, 0, 2),
 };
 
 const BLOB_OUTBOX: Case = Case {
@@ -225,4 +231,5 @@ const BLOB_OUTBOX: Case = Case {
             "x'00ff00ff00ff00ff00ff00ff00ff0004', 1789988400",
         ],
     }],
+    counts: (1, 0, 1),
 };

@@ -73,6 +73,7 @@ const OBAN: Case = Case {
             stays: &["32, 'discarded', '2006-09-14T12:00:00.000000', '2026-08-22T12:00:00.000001'"],
         },
     ],
+    counts: (3, 2, 2),
 };
 
 /// Three ends, one clock column, and a pending state that a later migration added.
@@ -104,6 +105,7 @@ const RIVER: Case = Case {
             "8, 'scheduled', NULL",
         ],
     }],
+    counts: (3, 0, 0),
 };
 
 /// .NET ticks, 0 is never, and names that are words of SQL.
@@ -157,6 +159,7 @@ const HANGFIRE: Case = Case {
             stays: &["8, 'recurring-job:b', 0"],
         },
     ],
+    counts: (2, 2, 2),
 };
 
 /// Whatever is in this table is done; NULL is for ever; another column of the row counts in another unit.
@@ -179,6 +182,7 @@ const BACKLITE: Case = Case {
         goes: &[(r#""a""#, "'a', 1789992000000, 1, 1789992000000"), (r#""b""#, "'b', 5, 0, 1789991999999")],
         stays: &["'c', 5, 1, 1789992000001", "'d', 5, 1, NULL", "'e', 5, 1, 1789992000"],
     }],
+    counts: (0, 0, 2),
 };
 
 /// Two alternative ends, each with a column that is NULL until then.
@@ -223,6 +227,7 @@ const LARAVEL: Case = Case {
             stays: &["'c2', 'n', 4, 1789732801, 1, NULL", "'c3', 'n', 0, 1789905600, 1, 1789905601"],
         },
     ],
+    counts: (1, 0, 0),
 };
 
 /// Two stages, and a guard against executions that still wait.
@@ -278,4 +283,5 @@ const N8N: Case = Case {
             ],
         },
     ],
+    counts: (3, 0, 0),
 };

@@ -43,6 +43,7 @@ const ROCKET_RIDES: Case = Case {
             "'2016-09-20 12:00:00+00', 6, 'k', 'Finished', NULL",
         ],
     }],
+    counts: (2, 1, 0),
 };
 
 /// No state column: whatever is there is done, which the config has to say.
@@ -69,6 +70,7 @@ const PAY_CONNECTOR: Case = Case {
             "7, 'e', '20 September 2006'",
         ],
     }],
+    counts: (0, 0, 2),
 };
 
 /// Declared `integer`, and holds text.
@@ -96,6 +98,7 @@ const TOWER_SESSIONS: Case = Case {
             "'g', x'00', ''",
         ],
     }],
+    counts: (0, 0, 3),
 };
 
 /// Whoever believes the declaration deletes nothing.
@@ -112,6 +115,7 @@ const TOWER_SESSIONS_AS_DECLARED: Case = Case {
         goes: &[],
         stays: &["'a', x'00', '2006-09-21T12:00:00Z'", "'b', x'00', '2026-09-21 11:59:59 +00:00:00'"],
     }],
+    counts: (0, 0, 2),
     ..TOWER_SESSIONS
 };
 
@@ -132,6 +136,7 @@ const CRYPTO_AI_BOT: Case = Case {
         goes: &[(r#""a""#, "'a', 60, 1789988400000"), (r#""b""#, "'b', 60, 10")],
         stays: &["'c', 60, 1789988400001", "'d', 60, 1789988400", "NULL, 60, 10"],
     }],
+    counts: (0, 0, 1),
 };
 
 /// Microseconds; what was released or has expired is done, what is active is not.
@@ -159,6 +164,7 @@ const LEASES: Case = Case {
             "'f', 'RELEASED', 1789992000000",
         ],
     }],
+    counts: (1, 1, 1),
 };
 
 /// `julianday('now')` in a column of type REAL.
@@ -188,4 +194,5 @@ const DRIZZLE: Case = Case {
             "'g', 1, '2006-09-19 12:00:00'",
         ],
     }],
+    counts: (1, 0, 2),
 };
