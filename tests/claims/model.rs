@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::support::is_long;
 use product::{Seen, case};
 
-const CASES: u64 = 2_500;
+const CASES: u64 = 2_000;
 const LONG_CASES: u64 = 50_000;
 /// Cases wait for the timer of a runtime now and then.
 const THREADS: usize = 4;

@@ -42,7 +42,9 @@ fn key(rng: &mut Rng) -> Value {
         0 => Value::Null,
         1 | 2 => Value::Integer(rng.i64(-3..300)),
         3 => Value::Real(rng.i32(-9..9).into()),
-        4 => Value::Real(f64::from(rng.i32(-9..9)) + 0.5),
+        4 => Value::Real(
+            [f64::from(rng.i32(-9..9)) + 0.5, f64::INFINITY, -1e300][rng.usize(..10).saturating_sub(7)],
+        ),
         5 => Value::Blob((0..[0, 1, 16][rng.usize(..3)]).map(|_| rng.u8(..)).collect()),
         6 => one(rng, &["", "a", "A", "a ", "b", "B", "1", "01", "1.0", "it's", "ä", "Ä", "a\nb", "%", "🦀"]),
         7 => Value::Text([&b"a\0b"[..], b"\xff", b"\0", b"a\xc3", b"a\0"][rng.usize(..5)].into()),
@@ -149,7 +151,7 @@ fn trash(rng: &mut Rng, at: i128) -> Value {
     let whole = at.div_euclid(1_000_000);
     match rng.u8(..10) {
         0 => Value::Real([f64::INFINITY, f64::NEG_INFINITY][rng.usize(..2)]),
-        1 => Value::Real([1e300, -1e300, 1e19, -1e19][rng.usize(..4)]),
+        1 => Value::Real([1e300, -1e300, 1e19, -1e19, 9_223_372_036_854_775_808.0][rng.usize(..5)]),
         2 => Value::Integer([i64::MIN, i64::MAX][rng.usize(..2)]),
         3 => text(&whole.to_string()),
         4 => Value::Blob(whole.to_string().into_bytes()),

@@ -73,7 +73,7 @@ impl Judge<'_> {
     }
 
     pub fn is_due(&self, block: &Block, row: &Row) -> bool {
-        let has_key = self.shape.key.iter().all(|column| *self.cell(row, column) != Value::Null);
+        let has_key = block.key.iter().all(|column| *self.cell(row, column) != Value::Null);
         let cutoff = self.now - block.retention * 1_000;
         has_key
             && self.claims(block, row)
@@ -82,8 +82,8 @@ impl Judge<'_> {
             && self.reached(&block.clock, row, cutoff)
     }
 
-    pub fn key(&self, row: &Row) -> Vec<Value> {
-        self.shape.key.iter().map(|column| self.cell(row, column).clone()).collect()
+    pub fn key(&self, block: &Block, row: &Row) -> Vec<Value> {
+        block.key.iter().map(|column| self.cell(row, column).clone()).collect()
     }
 
     fn reached(&self, on: &ClockColumn, row: &Row, instant: i128) -> bool {
@@ -139,7 +139,9 @@ impl Judge<'_> {
 
 fn is_never(on: &ClockColumn, value: &Value) -> bool {
     on.never.iter().any(|never| match (never, value) {
-        (Literal::Integer(never), Value::Real(real)) => *real == *never as f64,
+        (Literal::Integer(never), Value::Real(real)) => {
+            real.fract() == 0.0 && real.abs() < 1e30 && *real as i128 == i128::from(*never)
+        }
         _ => never.value() == *value,
     })
 }

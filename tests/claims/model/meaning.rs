@@ -37,6 +37,7 @@ pub struct ClockColumn {
 #[derive(Debug, Clone)]
 pub struct Block {
     pub name: String,
+    pub key: Vec<String>,
     /// Nothing: every row.
     pub done: Option<Vec<Test>>,
     /// Nothing: left out.
@@ -51,8 +52,8 @@ pub struct Block {
 
 const DONE: [&str; 5] = ["done", "failed", "it's \"done\"", "1", "erledigt ä"];
 const PENDING: [&str; 3] = ["pending", "running", ""];
-const DONE_NUMBERS: [i64; 3] = [1, 2, -7];
-const PENDING_NUMBERS: [i64; 2] = [0, 3];
+const DONE_NUMBERS: [i64; 5] = [1, 1, 2, -7, i64::MIN];
+const PENDING_NUMBERS: [i64; 3] = [0, 3, i64::MAX];
 
 /// Whole eighths of a second, which a double holds exactly.
 const LENGTHS: [i128; 8] =
@@ -111,7 +112,8 @@ fn block(rng: &mut Rng, shape: &Shape, at: usize) -> Block {
     let retention = if expires && rng.bool() { 0 } else { LENGTHS[rng.usize(..LENGTHS.len())] };
     let abandoned = (rng.u8(..3) == 0)
         .then(|| (self::clock(rng, &shape.clocks[1]), [0, 125, 60_000, 86_400_000][rng.usize(..4)]));
-    Block { name: format!("r{at}"), done, pending, keep, expires, clock, retention, abandoned }
+    let key = shape.other_key.clone().filter(|_| rng.bool()).unwrap_or_else(|| shape.key.clone());
+    Block { name: format!("r{at}"), key, done, pending, keep, expires, clock, retention, abandoned }
 }
 
 fn left_out(rng: &mut Rng, shape: &Shape, done: &[Test]) -> bool {
@@ -121,11 +123,12 @@ fn left_out(rng: &mut Rng, shape: &Shape, done: &[Test]) -> bool {
 
 fn clock(rng: &mut Rng, column: &str) -> ClockColumn {
     let unit = UNITS[rng.usize(..UNITS.len())];
-    let never = match rng.u8(..4) {
+    let never = match rng.u8(..6) {
         0 => vec![Literal::Integer(0)],
         1 => vec![Literal::Text("never".into()), Literal::Text("9999-12-31T00:00:00Z".into())],
         // An instant that is long past, and would be due.
         2 => vec![Literal::Integer(-1), Literal::Text("1970-01-01 00:00:00".into()), Literal::Integer(12)],
+        3 => vec![Literal::Integer(i64::MAX), Literal::Integer(i64::MIN), Literal::Text(String::new())],
         _ => Vec::new(),
     };
     ClockColumn { column: column.into(), unit, never }
@@ -134,7 +137,11 @@ fn clock(rng: &mut Rng, column: &str) -> ClockColumn {
 fn tests(rng: &mut Rng, shape: &Shape, texts: &[&str], numbers: &[i64]) -> Vec<Test> {
     let mut tests: Vec<Test> = Vec::new();
     for _ in 0..1 + rng.usize(..3) / 2 {
-        let columns = if rng.u8(..4) == 0 { &shape.clocks } else { &shape.states };
+        let columns = match rng.u8(..16) {
+            0 => &shape.key,
+            1..4 => &shape.clocks,
+            _ => &shape.states,
+        };
         let column = columns[rng.usize(..columns.len())].clone();
         let says = match rng.u8(..6) {
             0 => Says::Null,
@@ -189,7 +196,7 @@ fn writeln_table(
 ) {
     line("[[database.table]]\ntable", list(&shape.tables));
     line("name", format!("{:?}", block.name));
-    line("key", list(&shape.key));
+    line("key", list(&block.key));
     match &block.done {
         None => line("done", "\"every-row\"".into()),
         Some(done) => line("done", test_tables(done)),

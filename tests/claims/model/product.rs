@@ -80,13 +80,14 @@ pub fn case(seed: u64) -> (Case, String) {
     (case, shown)
 }
 
-/// Some instant of this century, often one at which a day, a second or a unit ends.
+/// Some instant of this century or the last, often one at which a day, a second or a unit ends.
 fn instant(rng: &mut Rng) -> i128 {
-    let whole = match rng.u8(..5) {
+    let whole = match rng.u8(..6) {
         0 => 1_798_761_600,
         1 => 1_789_992_000 + i128::from(rng.i32(-1..=1)),
         2 => i128::from(rng.i64(978_307_200..4_102_444_800)),
         3 => i128::from(rng.i64(11_200..23_000)) * 86_400,
+        4 => i128::from(rng.i64(-2_000_000_000..978_307_200)),
         _ => 1_790_000_000,
     };
     let fraction = if rng.bool() { 0 } else { i128::from(rng.i64(-64..64)) };
@@ -189,7 +190,7 @@ impl Case {
             // Block by block, and in each its tables.
             let (block, table) = (rule_at / before.len(), rule_at % before.len());
             let due = before[table].iter().filter(|row| judge.is_due(&self.blocks[block], row));
-            let due: Vec<Vec<Value>> = due.map(|row| judge.key(row)).collect();
+            let due: Vec<Vec<Value>> = due.map(|row| judge.key(&self.blocks[block], row)).collect();
             let named = dry.named.iter().filter(|(label, _)| *label == rule.label);
             let named: Vec<Vec<Value>> = named.map(|(_, key): &(_, Key)| key.values().to_vec()).collect();
             differ(&format!("{at} a dry run of {} names", rule.label), &named, &due)?;

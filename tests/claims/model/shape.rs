@@ -46,6 +46,8 @@ const STRICT_KEY_TYPES: [&str; 5] = ["TEXT", "INTEGER", "BLOB", "ANY", "TEXT COL
 pub struct Shape {
     pub tables: Vec<String>,
     pub key: Vec<String>,
+    /// Another key that is unique as well, where the table has one.
+    pub other_key: Option<Vec<String>>,
     pub states: Vec<String>,
     pub clocks: Vec<String>,
     /// Every column; the last one numbers the rows for the test.
@@ -67,12 +69,12 @@ impl Shape {
         rng.shuffle(&mut tables);
         tables.truncate(if rng.u8(..8) == 0 { 2 } else { 1 });
         let columns: Vec<String> = [&key[..], &states, &clocks, &["mark of the test".into()]].concat();
-        let mut shape = Self { tables, key, states, clocks, columns, ddl: Vec::new() };
+        let mut shape = Self { tables, key, other_key: None, states, clocks, columns, ddl: Vec::new() };
         shape.ddl = shape.statements(rng);
         shape
     }
 
-    fn statements(&self, rng: &mut Rng) -> Vec<String> {
+    fn statements(&mut self, rng: &mut Rng) -> Vec<String> {
         let strict = rng.u8(..5) == 0;
         let without_rowid = rng.u8(..4) == 0;
         let (types, key_types): (&[&str], &[&str]) =
@@ -93,10 +95,14 @@ impl Shape {
         let key = self.key.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ") + descending;
         let unique = rng.u8(..4);
         let of_the_test = quoted(&self.columns[self.columns.len() - 1]);
+        let indexed = unique == 1 && (!without_rowid || rng.bool());
         match unique {
             0 if !without_rowid => lines.push(format!("UNIQUE ({key})")),
-            1 if !without_rowid && rng.bool() => lines.push(format!("PRIMARY KEY ({of_the_test})")),
-            1 if !without_rowid => {}
+            1 if indexed && (without_rowid || rng.bool()) => {
+                lines.push(format!("PRIMARY KEY ({of_the_test})"));
+                self.other_key = Some(self.columns[self.columns.len() - 1..].into());
+            }
+            1 if indexed => {}
             _ => lines.push(format!("PRIMARY KEY ({key})")),
         }
         let options = match (strict, without_rowid) {
@@ -108,7 +114,7 @@ impl Shape {
         let mut ddl = Vec::new();
         for (at, table) in self.tables.iter().enumerate() {
             ddl.push(format!("CREATE TABLE {} ({}){options}", quoted(table), lines.join(", ")));
-            if unique == 1 && !without_rowid {
+            if indexed {
                 ddl.push(format!("CREATE UNIQUE INDEX u{at} ON {}({key})", quoted(table)));
             }
             ddl.extend(self.indexes(rng, at, table));
