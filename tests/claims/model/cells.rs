@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use keysweep::plan::Value;
 
-use super::instants::{TICKS_1970, UNITS, Unit, julian};
+use super::instants::{TICKS_1970, UNITS, Unit, julian, seconds};
 use super::meaning::{Block, ClockColumn, Literal, Says, Test};
 use super::shape::Shape;
 
@@ -197,9 +197,9 @@ fn written(rng: &mut Rng, unit: Unit, micros: i128) -> Value {
     match unit {
         Unit::Seconds => match rng.u8(..3) {
             0 => count(micros.div_euclid(1_000_000) + step),
-            1 => Value::Real(micros as f64 / 1e6 + step as f64 / 64.0),
+            1 => Value::Real(seconds(micros) + step as f64 / 64.0),
             _ => {
-                let exact = micros as f64 / 1e6;
+                let exact = seconds(micros);
                 Value::Real([exact.next_down(), exact, exact.next_up()][(step + 1) as usize])
             }
         },

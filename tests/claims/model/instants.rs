@@ -90,7 +90,7 @@ impl Unit {
             Reading::Unreadable => false,
             Reading::Text(nanos) => nanos <= micros * 1_000,
             Reading::Number => match self {
-                Self::Seconds => number(value) <= micros as f64 / 1e6,
+                Self::Seconds => number(value) <= seconds(micros),
                 Self::Millis => count(micros.div_euclid(1_000)),
                 Self::Micros => count(micros),
                 Self::Nanos => count(micros * 1_000),
@@ -113,6 +113,11 @@ impl Unit {
             _ => number(value),
         }
     }
+}
+
+/// Unix seconds, exactly where the microseconds are whole 64ths of a second.
+pub fn seconds(micros: i128) -> f64 {
+    micros.div_euclid(1_000_000) as f64 + micros.rem_euclid(1_000_000) as f64 / 1e6
 }
 
 /// The Julian day of these microseconds since 1970, to the millisecond, as SQLite has it.

@@ -10,6 +10,7 @@ use keysweep::tick::Mode;
 use rusqlite::{Connection, params_from_iter};
 
 use super::cells::row;
+use super::instants::seconds;
 use super::judge::{Census, Judge, Row};
 use super::meaning::{Block, blocks, config};
 use super::shape::{Shape, quoted};
@@ -233,10 +234,6 @@ fn line(row: &Row) -> String {
         other => format!("{other:?}"),
     };
     row.iter().map(cell).collect::<Vec<_>>().join(" | ")
-}
-
-fn seconds(micros: i128) -> f64 {
-    micros as f64 / 1e6
 }
 
 fn stored(value: rusqlite::types::ValueRef<'_>) -> Value {
