@@ -7,10 +7,17 @@ use std::time::{Duration, Instant};
 use crate::support::command::BINARY;
 use crate::support::daemon::value_of;
 use crate::support::lock::Lock;
-use crate::support::{Daemon, Database, Journal, faked, keysweep, now, wait_for};
+use crate::support::{Daemon, Database, Journal, keysweep, now, wait_for};
 
 const YEAR: f64 = 365.0 * 86_400.0;
 const SILENT: &str = "the scheduler has been silent";
+
+/// The library of the Debian package `faketime`, in the folder of this machine's architecture.
+fn faketime() -> PathBuf {
+    let folders = Path::new("/usr/lib").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let library = folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|path| path.exists());
+    library.expect("the Debian package `faketime` is installed")
+}
 
 /// A daemon whose wall clock is ours to set. Its monotonic clock is the real one.
 struct Faked {
@@ -24,7 +31,7 @@ impl Faked {
         set_clock(&clock, offset);
         let mut command = Command::new(BINARY);
         command.arg("--config").arg(config).arg("run");
-        command.env("LD_PRELOAD", faked::library()).env("FAKETIME_TIMESTAMP_FILE", &clock);
+        command.env("LD_PRELOAD", faketime()).env("FAKETIME_TIMESTAMP_FILE", &clock);
         command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         Self { daemon: Daemon::start_command(&mut command), clock }
     }

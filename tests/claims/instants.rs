@@ -7,7 +7,7 @@ use keysweep::plan::{Limit, Rule, Stop};
 use keysweep::tick::Mode;
 use serde_json::json;
 
-use crate::support::faked::keysweep_at;
+use crate::support::frozen::keysweep_frozen_at;
 use crate::support::library::{count_at, tick_at};
 use crate::support::{Database, Journal};
 
@@ -127,7 +127,7 @@ fn the_time_zone_of_the_process_changes_nothing() {
     let left = ["UTC", "America/New_York", "Asia/Kolkata"].map(|zone| {
         let database = table("TEXT", &clocks);
         let config = database.config(&lines("iso8601", "0s"));
-        let swept = keysweep_at(NOW, zone, ["--config", config.to_str().unwrap(), "sweep", "--json"]);
+        let swept = keysweep_frozen_at(NOW, zone, ["--config", config.to_str().unwrap(), "sweep", "--json"]);
         let line = &swept.json_lines()[0];
         assert_eq!((&line["now"], &line["deleted"]), (&json!(NOW as f64), &json!(4)), "{zone}: {swept:?}");
         database.ids()
@@ -162,10 +162,10 @@ fn a_retention_of_99999_days_does_not_overflow_in_any_unit() {
         let database = table("", &clocks);
         let config: PathBuf = database.config(&lines(unit, "99999d"));
         let sweep = ["--config", config.to_str().unwrap(), "sweep", "--json"];
-        let dry = keysweep_at(NOW, "UTC", sweep.into_iter().chain(["--dry-run"])).json_lines();
+        let dry = keysweep_frozen_at(NOW, "UTC", sweep.into_iter().chain(["--dry-run"])).json_lines();
         assert_eq!(dry.len(), 3, "{unit}: {dry:?}");
         assert_eq!(dry[2]["cutoff"], json!((NOW - 99_999 * 86_400) as f64), "{unit}");
-        let swept = keysweep_at(NOW, "UTC", sweep);
+        let swept = keysweep_frozen_at(NOW, "UTC", sweep);
         assert_eq!(swept.json_lines()[0]["deleted"], json!(2), "{unit}: {swept:?}");
         assert_eq!(database.ids(), [clocks[2]], "{unit}");
     }

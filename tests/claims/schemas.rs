@@ -13,7 +13,7 @@ use keysweep::plan::Rule;
 use serde_json::{Value, json};
 
 use crate::support::database::shell;
-use crate::support::faked::keysweep_at;
+use crate::support::frozen::keysweep_frozen_at;
 use crate::support::library::count_at;
 use crate::support::{Database, Journal};
 
@@ -89,7 +89,7 @@ impl Case {
         let before = content(&database.path());
         let config = database.config(self.config);
         let sweep = ["--config", config.to_str().unwrap(), "sweep", "--json"];
-        let dry = keysweep_at(NOW, "UTC", sweep.into_iter().chain(["--dry-run"]));
+        let dry = keysweep_frozen_at(NOW, "UTC", sweep.into_iter().chain(["--dry-run"]));
         assert_eq!(dry.status, 0, "{place}: {dry:?}");
         let (named, summaries): (Vec<Value>, Vec<Value>) =
             dry.json_lines().into_iter().partition(|line| line.get("key").is_some());
@@ -98,7 +98,7 @@ impl Case {
         assert_eq!(sorted(named.collect()), self.keys(), "{place}: a dry run names others");
         assert!(summaries.iter().all(|line| line["now"] == json!(NOW as f64)), "{place}: {summaries:?}");
         assert_eq!(content(&database.path()), before, "{place}: a dry run changed the database");
-        let swept = keysweep_at(NOW, "UTC", sweep);
+        let swept = keysweep_frozen_at(NOW, "UTC", sweep);
         assert_eq!(swept.status, 0, "{place}: {swept:?}");
         for line in swept.json_lines() {
             let label = line["table"].as_str().unwrap();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{NOW, content};
-use crate::support::faked::keysweep_at;
+use crate::support::frozen::keysweep_frozen_at;
 use crate::support::{Answer, Database, Journal};
 
 /// What an attempt says, with the rows untouched.
@@ -11,7 +11,7 @@ fn attempt(ddl: &str, config: &str) -> Answer {
     let database = Database::new(Journal::Wal, ddl);
     let before = content(&database.path());
     let config = database.config(config);
-    let answer = keysweep_at(NOW, "UTC", ["--config", config.to_str().unwrap(), "sweep", "--json"]);
+    let answer = keysweep_frozen_at(NOW, "UTC", ["--config", config.to_str().unwrap(), "sweep", "--json"]);
     assert_eq!(content(&database.path()), before, "{answer:?}");
     answer
 }

@@ -1,4 +1,4 @@
-//! The binary at an instant that the test chooses, by the Debian package `faketime`.
+//! The binary at an instant at which the wall clock stands still, by the Debian package `faketime`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,14 +6,14 @@ use std::process::Command;
 use super::command::{Answer, BINARY, run};
 
 /// The library of the package, in the folder of this machine's architecture.
-pub fn library() -> PathBuf {
+fn library() -> PathBuf {
     let folders = Path::new("/usr/lib").read_dir().unwrap().map(|entry| entry.unwrap().path());
     let library = folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|path| path.exists());
     library.expect("the Debian package `faketime` is installed")
 }
 
 /// `keysweep` while the wall clock stands still at this unix second, in this time zone.
-pub fn keysweep_at<S: AsRef<std::ffi::OsStr>>(
+pub fn keysweep_frozen_at<S: AsRef<std::ffi::OsStr>>(
     now: i64,
     zone: &str,
     args: impl IntoIterator<Item = S>,
