@@ -159,7 +159,7 @@ fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding>
         return (!facts.in_key_order).then(|| Finding::schema(what, remedy));
     }
     let key = key.join("`, `");
-    let remedy = "set `key` to the columns of a PRIMARY KEY or of a UNIQUE index";
+    let remedy = "set `key` to the columns of a PRIMARY KEY or of a UNIQUE index that has their collation";
     Some(Finding::schema(format!("{place}: key `{key}` is not unique"), remedy))
 }
 

@@ -1,4 +1,4 @@
-//! Names: of databases and tables as labels, and of tables and columns in a schema.
+//! Names: of databases and tables as labels, of tables and columns in a schema, and the columns of a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +63,36 @@ name! {
 name! {
     /// A table or column as the target's schema spells it. Always quoted in SQL, never text of ours.
     Identifier
+}
+
+/// The columns of a key: at least one, none of them twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyColumns(Vec<Identifier>);
+
+/// The columns are no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key has at least one column, and none of them twice")]
+pub struct KeyColumnsError;
+
+impl KeyColumns {
+    /// # Errors
+    /// [`KeyColumnsError`] for no column, or one that stands twice.
+    pub fn new(columns: Vec<Identifier>) -> Result<Self, KeyColumnsError> {
+        let twice = columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column));
+        if columns.is_empty() || twice { Err(KeyColumnsError) } else { Ok(Self(columns)) }
+    }
+
+    /// A key of one column.
+    #[must_use]
+    pub fn of(column: Identifier) -> Self {
+        Self(vec![column])
+    }
+
+    /// The columns, in the order in which keys ascend.
+    #[must_use]
+    pub fn columns(&self) -> &[Identifier] {
+        &self.0
+    }
 }
 
 #[cfg(test)]

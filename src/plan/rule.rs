@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::state::any;
 use super::{
-    Clock, ClockColumn, Cutoff, Done, Identifier, Literal, Predicate, References, State, StateTest,
-    TableLabel, Unit, UnixTime, Value,
+    Clock, ClockColumn, Cutoff, Done, Identifier, KeyColumns, Literal, Predicate, References, State,
+    StateTest, TableLabel, Unit, UnixTime, Value,
 };
 
 /// When a pending row counts as abandoned: so long after the column's instant.
@@ -15,30 +15,6 @@ pub struct Abandoned {
     pub on: ClockColumn,
     /// How long after it.
     pub after: Duration,
-}
-
-/// The columns of a key: at least one, none of them twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyColumns(Vec<Identifier>);
-
-/// The columns are no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a key has at least one column, and none of them twice")]
-pub struct KeyColumnsError;
-
-impl KeyColumns {
-    /// # Errors
-    /// [`KeyColumnsError`] for no column, or one that stands twice.
-    pub fn new(columns: Vec<Identifier>) -> Result<Self, KeyColumnsError> {
-        let twice = columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column));
-        if columns.is_empty() || twice { Err(KeyColumnsError) } else { Ok(Self(columns)) }
-    }
-
-    /// The columns, in the order in which keys ascend.
-    #[must_use]
-    pub fn columns(&self) -> &[Identifier] {
-        &self.0
-    }
 }
 
 /// One table under one rule.
@@ -57,7 +33,7 @@ pub struct Rule {
     pub pending: Vec<StateTest>,
     /// Whether every row that no rule of the table calls done is pending.
     pub rest_is_pending: bool,
-    /// Rows that are never deleted, finished or not: any of these.
+    /// Rows that no rule of the table deletes, finished or not: any of these.
     pub keep: Vec<StateTest>,
     /// Which column retention counts from. Without one nothing ever expires: the table is only counted.
     pub clock: Option<Clock>,
@@ -76,8 +52,8 @@ pub struct Beside {
     after: Vec<Done>,
 }
 
-/// Make the rules of one database know of each other: those of one table share what is pending, and
-/// each row of it is counted once.
+/// Make the rules of one database know of each other: those of one table share what is pending and
+/// what is kept, and each row of it is counted once.
 #[must_use]
 pub fn side_by_side(mut rules: Vec<Rule>) -> Vec<Rule> {
     let alone = rules.clone();
@@ -87,15 +63,22 @@ pub fn side_by_side(mut rules: Vec<Rule>) -> Vec<Rule> {
             if !other.table.as_str().eq_ignore_ascii_case(rule.table.as_str()) {
                 continue;
             }
-            let new: Vec<StateTest> =
-                other.pending.iter().filter(|test| !rule.pending.contains(test)).cloned().collect();
-            rule.pending.extend(new);
+            join(&mut rule.pending, &other.pending);
+            join(&mut rule.keep, &other.keep);
             rule.rest_is_pending |= other.rest_is_pending;
             let side = if other_at < at { &mut rule.beside.before } else { &mut rule.beside.after };
             side.push(other.done.clone());
         }
     }
     rules
+}
+
+fn join(own: &mut Vec<StateTest>, others: &[StateTest]) {
+    for test in others {
+        if !own.contains(test) {
+            own.push(test.clone());
+        }
+    }
 }
 
 impl Rule {
@@ -117,7 +100,7 @@ impl Rule {
                 Err(_) => unreachable!("`keys` is a name"),
             },
             table: known("keys"),
-            key: KeyColumns(vec![known("id")]),
+            key: KeyColumns::of(known("id")),
             done: Done::Any(vec![status("done")]),
             pending: vec![status("pending")],
             rest_is_pending: false,

@@ -78,10 +78,10 @@ impl Unit {
     pub fn encode(self, instant: UnixTime) -> Encoded {
         match self {
             Self::UnixSeconds | Self::CallersSeconds => Encoded::Real(instant.seconds()),
-            Self::Millis => Encoded::Integer(count(instant, 1_000, 0)),
-            Self::Micros => Encoded::Integer(count(instant, 1_000_000, 0)),
-            Self::Nanos => Encoded::Integer(count(instant, 1_000_000_000, 0)),
-            Self::DotnetTicks => Encoded::Integer(count(instant, TICKS_PER_SECOND, TICKS_AT_1970)),
+            Self::Millis => Encoded::whole(count(instant, 1_000, 0)),
+            Self::Micros => Encoded::whole(count(instant, 1_000_000, 0)),
+            Self::Nanos => Encoded::whole(count(instant, 1_000_000_000, 0)),
+            Self::DotnetTicks => Encoded::whole(count(instant, TICKS_PER_SECOND, TICKS_AT_1970)),
             Self::Julian => {
                 Encoded::Real(count(instant, 1_000, JULIAN_MILLIS_AT_1970) as f64 / MILLIS_PER_DAY)
             }
@@ -147,16 +147,14 @@ impl Unit {
     }
 }
 
-/// An instant as a whole count of `scale` a second and `epoch` at 1970, rounded down. What does not
-/// fit is the last count that does.
-fn count(instant: UnixTime, scale: i64, epoch: i64) -> i64 {
+/// An instant as a whole count of `scale` a second and `epoch` at 1970, rounded down.
+fn count(instant: UnixTime, scale: i64, epoch: i64) -> i128 {
     let whole = instant.seconds().floor();
     let fraction = instant.seconds() - whole;
-    let count = (whole as i128)
+    (whole as i128)
         .saturating_mul(scale.into())
         .saturating_add((fraction * scale as f64).floor() as i128)
-        .saturating_add(epoch.into());
-    count.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+        .saturating_add(epoch.into())
 }
 
 /// An instant in the unit of a column, as it is bound to a statement.
@@ -164,7 +162,7 @@ fn count(instant: UnixTime, scale: i64, epoch: i64) -> i64 {
 pub enum Encoded {
     /// A whole count.
     Integer(i64),
-    /// Seconds or days.
+    /// Seconds or days, or a count that lies before every integer.
     Real(f64),
     /// For ISO 8601 text.
     Text {
@@ -176,6 +174,18 @@ pub enum Encoded {
 }
 
 impl Encoded {
+    /// A count that no integer holds becomes one that does, or a double, and is never later for it.
+    fn whole(count: i128) -> Self {
+        match i64::try_from(count) {
+            Ok(count) => Self::Integer(count),
+            Err(_) if count > 0 => Self::Integer(i64::MAX),
+            Err(_) => {
+                let near = count as f64;
+                Self::Real(if near as i128 > count { near.next_down() } else { near })
+            }
+        }
+    }
+
     /// Whether a stored value lies at or before this instant; never for what cannot be read.
     #[must_use]
     pub fn is_at_or_after(&self, value: &Value) -> bool {
@@ -208,7 +218,13 @@ mod tests {
         assert_eq!(Unit::Millis.encode(at(-0.0001)), Encoded::Integer(-1));
         assert_eq!(Unit::Nanos.encode(at(1_790_000_000.5)), Encoded::Integer(1_790_000_000_500_000_000));
         assert_eq!(Unit::Nanos.encode(at(f64::MAX)), Encoded::Integer(i64::MAX));
-        assert_eq!(Unit::Nanos.encode(at(f64::MIN)), Encoded::Integer(i64::MIN));
+        // In 1653: no integer of nanoseconds is so early.
+        let bound = Unit::Nanos.encode(at(-1e10));
+        assert_eq!(bound, Encoded::Real(-1e19));
+        assert!(!bound.is_at_or_after(&Value::Integer(i64::MIN)));
+        assert!(bound.is_at_or_after(&Value::Real(-1e19)));
+        assert!(!bound.is_at_or_after(&Value::Real((-1e19_f64).next_up())));
+        assert!(!Unit::Nanos.encode(at(f64::MIN)).is_at_or_after(&Value::Real(-1e19)));
         assert_eq!(Unit::DotnetTicks.encode(at(-0.000_000_01)), Encoded::Integer(TICKS_AT_1970 - 1));
         // 2026-09-21T12:00:00Z, as SQLite 3.40.1 gives it, also a part of a millisecond later.
         assert_eq!(Unit::Julian.encode(at(1_789_992_000.000_9)), Encoded::Real(2_461_305.0));

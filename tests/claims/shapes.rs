@@ -245,3 +245,24 @@ fn a_pattern_whose_tables_cannot_be_listed_says_why() {
     assert_eq!((answer.status, &line["table"], &line["stop"]), (3, &json!("outbox_*"), &json!("failed")));
     assert!(line["error"].as_str().unwrap().contains("not a database"), "{line}");
 }
+
+/// `a` and `A` are two rows of the index and one key to a walk, which would go on behind both.
+#[test]
+fn a_key_that_is_unique_only_by_another_collation_than_its_columns_is_held() {
+    let rows = "INSERT INTO keys VALUES ('a', 'done', 1), ('A', 'done', 1);";
+    for (declared, index) in [
+        ("id TEXT COLLATE NOCASE, status, expires", "CREATE UNIQUE INDEX u ON keys(id COLLATE BINARY);"),
+        ("id TEXT COLLATE NOCASE, status, expires, PRIMARY KEY(id COLLATE BINARY)", ""),
+    ] {
+        let walked = "CREATE INDEX by_id ON keys(id);";
+        let sql = format!("CREATE TABLE keys({declared});{index}{walked}{rows}");
+        let database = Database::new(Journal::Wal, &sql);
+        let line = &database.sweep("", &[]).json_lines()[0];
+        assert_eq!((&line["stop"], &line["held"]), (&"held".into(), &"schema".into()), "{line}");
+        assert!(line["error"].as_str().unwrap().contains("that has their collation"), "{line}");
+    }
+    let coarser = "CREATE TABLE keys(id TEXT, status, expires); CREATE INDEX by_id ON keys(id);
+        CREATE UNIQUE INDEX u ON keys(id COLLATE NOCASE); INSERT INTO keys VALUES ('a', 'done', 1);";
+    let database = Database::new(Journal::Wal, coarser);
+    assert_eq!(database.sweep("", &[]).json_lines()[0]["deleted"], 1);
+}

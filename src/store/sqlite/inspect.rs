@@ -129,14 +129,29 @@ fn in_key_order(connection: &Connection, rule: &Rule) -> rusqlite::Result<bool> 
 }
 
 /// The primary key, then every unique index without a WHERE. An index on an expression has no
-/// column name, and counts for nothing.
+/// column name, and counts for nothing; nor does one that tells rows apart which the column's own
+/// collation takes for equal: a walk that goes on behind the one would lose the other.
 fn unique_keys(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Vec<String>>> {
-    let primary = "SELECT name FROM pragma_table_xinfo(?1) WHERE pk > 0 ORDER BY pk";
-    let mut keys = vec![names(connection, primary, table)?];
+    // The row's number needs no index; every other primary key is in the list of them.
+    let numbered = "SELECT name FROM pragma_table_xinfo(?1) WHERE pk > 0 \
+                    AND NOT EXISTS (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk')";
+    let mut keys = vec![names(connection, numbered, table)?];
     let indexes = "SELECT name FROM pragma_index_list(?1) WHERE \"unique\" = 1 AND partial = 0";
     for index in names(connection, indexes, table)? {
-        let sql = "SELECT coalesce(name, '') FROM pragma_index_info(?1) ORDER BY seqno";
-        keys.push(names(connection, sql, &index)?);
+        let sql = "SELECT coalesce(name, ''), coll FROM pragma_index_xinfo(?1) WHERE key = 1 ORDER BY seqno";
+        let columns: Vec<(String, String)> = connection
+            .prepare(sql)?
+            .query_map([index], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut is_as_coarse = true;
+        for (column, collation) in columns.iter().filter(|(column, _)| !column.is_empty()) {
+            let own = connection.column_metadata(Some("main"), table, column)?.1.unwrap_or_default();
+            is_as_coarse &= own.as_bytes().eq_ignore_ascii_case(collation.as_bytes())
+                || own.as_bytes().eq_ignore_ascii_case(b"BINARY");
+        }
+        if is_as_coarse {
+            keys.push(columns.into_iter().map(|(column, _)| column).collect());
+        }
     }
     keys.retain(|columns| !columns.is_empty());
     Ok(keys)

@@ -5,6 +5,7 @@ pub mod command;
 pub mod daemon;
 pub mod database;
 pub mod faked;
+pub mod frozen;
 pub mod holder;
 pub mod library;
 pub mod lock;
