@@ -6,9 +6,11 @@
 //! counts and failures are values of this room too, because every other room
 //! speaks of them.
 
+mod check;
 mod clock;
 mod counts;
 mod event;
+mod explain;
 mod failure;
 mod finding;
 pub(crate) mod iso8601;
@@ -24,9 +26,14 @@ mod time;
 mod unit;
 mod value;
 
+pub use check::{
+    FileSystem, Sampled, Surroundings, Survey, Workload, count_findings, file_findings, index_candidates,
+    survey_findings,
+};
 pub use clock::{Clock, ClockColumn, ClockError};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State, Unfinished};
 pub use event::{Event, Journal, SpaceUsed};
+pub use explain::{Explanation, Fate, explain, key_candidates};
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, HoldReason, Severity, TableFacts, TableKind, schema_failure, table_findings};
 pub use limit::{Limit, LimitError, Share, ShareError};
