@@ -2,6 +2,7 @@
 //!
 //! The worker of the daemon and the command `sweep` call the same function.
 
+mod course;
 mod sweep;
 
 use std::time::Duration;
@@ -10,10 +11,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{
-    DatabaseName, Event, Failure, FailureKind, Finding, HoldReason, Key, Limit, Pace, Report, Rule, Severity,
+    DatabaseName, Event, Failure, FailureKind, Finding, HoldReason, Limit, Pace, Report, Rule, Severity,
     Share, Stop, TableFacts, TableLabel, UnixTime, table_findings,
 };
-use crate::store::Store;
+use crate::store::{Place, Store, Walk};
 use sweep::{Sweep, Turn};
 
 /// What a tick is told. It reads no clock of its own but the monotonic one.
@@ -47,7 +48,7 @@ pub enum Mode {
 pub struct TableMemory {
     rule: Rule,
     /// Where a bound cut the last walk.
-    position: Option<Key>,
+    position: Option<(Walk, Place)>,
     pace: Pace,
     /// Until a restart.
     invariant: Option<Failure>,
@@ -76,10 +77,7 @@ pub async fn tick<S: Store>(
 ) -> Vec<Report> {
     let mut sweeps: Vec<Sweep<'_>> = tables.iter_mut().map(|table| Sweep::new(order, table)).collect();
     if order.enabled || order.mode == Mode::DryRun {
-        match store.inspect(&sweeps.iter().map(|sweep| sweep.rule().clone()).collect::<Vec<_>>()).await {
-            Ok(facts) => hold(&mut sweeps, &facts, tell),
-            Err(failure) => sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
-        }
+        inspect(store, &mut sweeps, |_, sweep, walk| sweep.begin(walk), tell).await;
         take_turns(order, store, &mut sweeps, tell).await;
     } else {
         sweeps.iter_mut().for_each(|sweep| sweep.end(Stop::Disabled, tell));
@@ -90,9 +88,28 @@ pub async fn tick<S: Store>(
     reports
 }
 
+/// Look at the schema, and begin every sweep that it does not hold.
+async fn inspect<'a, S: Store>(
+    store: &mut S,
+    sweeps: &mut [Sweep<'a>],
+    mut begin: impl FnMut(usize, &mut Sweep<'a>, Walk),
+    tell: &(dyn Fn(&Event) + Sync),
+) {
+    let rules: Vec<Rule> = sweeps.iter().map(|sweep| sweep.rule().clone()).collect();
+    let facts = match store.inspect(&rules).await {
+        Ok(facts) => facts,
+        Err(failure) => return sweeps.iter_mut().for_each(|sweep| sweep.fail(failure.clone(), tell)),
+    };
+    hold(sweeps, &facts, tell);
+    let running = sweeps.iter_mut().zip(&facts).enumerate().filter(|(_, (sweep, _))| sweep.is_running());
+    for (at, (sweep, facts)) in running {
+        begin(at, sweep, if facts.in_clock_order { Walk::Clock } else { Walk::Keys });
+    }
+}
+
 /// Keep every table still of which a finding is severe.
 fn hold(sweeps: &mut [Sweep<'_>], facts: &[TableFacts], tell: &(dyn Fn(&Event) + Sync)) {
-    for (sweep, facts) in sweeps.iter_mut().zip(facts) {
+    for (sweep, facts) in sweeps.iter_mut().zip(facts).filter(|(sweep, _)| sweep.is_running()) {
         let findings = table_findings(sweep.rule(), facts);
         if let Some((reason, finding)) = findings.iter().find_map(severe) {
             sweep.hold(reason, finding.failure(), tell);
@@ -118,20 +135,53 @@ async fn take_turns<S: Store>(
 ) {
     // From here on: an open that took long must not leave a tick without a turn.
     let deadline = order.budget.and_then(|budget| Instant::now().checked_add(budget));
+    let mut looks_left = MORE_LOOKS;
     while sweeps.iter().any(Sweep::is_running) {
-        for sweep in sweeps.iter_mut().filter(|sweep| sweep.is_running()) {
-            if order.stop.is_cancelled() {
+        for at in 0..sweeps.len() {
+            let sweep = &mut sweeps[at];
+            if !sweep.is_running() {
+                continue;
+            } else if order.stop.is_cancelled() {
                 sweep.end(Stop::Shutdown, tell);
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 sweep.cut(store, tell).await;
             } else {
                 match sweep.turn(store, tell).await {
-                    Turn::Rest(length) => rest(length, deadline, order.stop).await,
-                    Turn::Ended => {}
+                    Ok(Turn::Rest(length)) => rest(length, deadline, order.stop).await,
+                    Ok(Turn::Ended) => {}
+                    Err(failure) if looks_left > 0 && is_changed(&failure) => {
+                        looks_left -= 1;
+                        look_again(store, sweeps, at, &failure, tell).await;
+                    }
+                    Err(failure) => sweep.fail(failure, tell),
                 }
             }
         }
     }
+}
+
+/// One table met a change. A migration or a VACUUM leaves the other walks their places; another file
+/// leaves none of them.
+async fn look_again<S: Store>(
+    store: &mut S,
+    sweeps: &mut [Sweep<'_>],
+    met_by: usize,
+    change: &Failure,
+    tell: &(dyn Fn(&Event) + Sync),
+) {
+    let is_replaced = change.kind() == FailureKind::Replaced;
+    let begin = |at, sweep: &mut Sweep<'_>, walk| {
+        if is_replaced || at == met_by { sweep.begin_anew(walk) } else { sweep.go_on(walk) }
+    };
+    inspect(store, sweeps, begin, tell).await;
+}
+
+/// The most further looks at the schema in one tick, after a migration, a VACUUM or another file.
+const MORE_LOOKS: usize = 3;
+
+/// Whether the database is not any more what was looked at, so that another look tells more.
+fn is_changed(failure: &Failure) -> bool {
+    matches!(failure.kind(), FailureKind::Schema | FailureKind::Replaced)
 }
 
 async fn rest(length: Duration, deadline: Option<Instant>, stop: &CancellationToken) {

@@ -1,6 +1,7 @@
 //! `check`: what a careful colleague would look at before letting a deleter near a database.
 
-use serde_json::json;
+mod line;
+
 use tokio_util::sync::CancellationToken;
 
 use super::print::{Printer, length};
@@ -8,13 +9,14 @@ use super::sweep::store;
 use super::{Exit, Outcome, chosen, runtime};
 use crate::census::census;
 use crate::clock;
-use crate::config::{Database, Settings};
+use crate::config::{Database, Settings, Timing};
 use crate::plan::{
-    Counts, Event, Failure, FailureKind, HoldReason, Rule, Severity, TableFacts, TableLabel, Unfinished,
-    UnixTime, schema_failure, table_findings,
+    Counts, Event, Failure, Finding, Rule, Survey, TableFacts, TableLabel, Unfinished, UnixTime, Workload,
+    count_findings, file_findings, index_candidates, schema_failure, survey_findings, table_findings,
 };
-use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
+use crate::store::{Examine, Store};
+use line::Line;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -23,76 +25,14 @@ pub(super) struct Args {
     database: Option<String>,
 }
 
-/// One line of the answer.
-struct Line {
-    table: Option<String>,
-    verdict: Verdict,
-    what: String,
-    remedy: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Verdict {
-    Fine,
-    Advice,
-    Hold(HoldReason),
-    Down(FailureKind),
-}
-
-impl Verdict {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fine => "ok",
-            Self::Advice => "advice",
-            Self::Hold(_) => "hold",
-            Self::Down(_) => "down",
-        }
-    }
-
-    fn reason(self) -> Option<&'static str> {
-        match self {
-            Self::Fine | Self::Advice => None,
-            Self::Hold(reason) => Some(reason.name()),
-            Self::Down(kind) => Some(kind.name()),
-        }
-    }
-
-    fn outcome(self) -> Outcome {
-        match self {
-            Self::Fine | Self::Advice => Outcome::Yes,
-            Self::Down(
-                FailureKind::Busy
-                | FailureKind::Io
-                | FailureKind::Corrupt
-                | FailureKind::Full
-                | FailureKind::Interrupted
-                | FailureKind::Internal,
-            ) => Outcome::Unknown,
-            Self::Hold(_) | Self::Down(_) => Outcome::No,
-        }
-    }
-}
-
-impl Line {
-    fn fine(table: Option<&Rule>, what: String) -> Self {
-        Self { table: table.map(|rule| rule.label.to_string()), verdict: Verdict::Fine, what, remedy: None }
-    }
-
-    fn failure(table: Option<&Rule>, failure: &Failure) -> Self {
-        let verdict = HoldReason::of(failure.kind()).map_or(Verdict::Down(failure.kind()), Verdict::Hold);
-        let table = table.map(|rule| rule.label.to_string());
-        Self { table, verdict, what: failure.what().into(), remedy: Some(failure.remedy().into()) }
-    }
-}
-
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
     let databases = chosen(settings, args.database.as_deref())?;
     let mut outcome = Outcome::Yes;
     runtime()?.block_on(async {
         for database in &databases {
             let lines = look(database, clock::now()).await;
-            outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
-            print(database, &lines, printer)?;
+            outcome = lines.iter().map(Line::outcome).fold(outcome, Ord::max);
+            lines.iter().try_for_each(|line| line.print(database, printer))?;
         }
         Ok(outcome)
     })
@@ -110,16 +50,36 @@ async fn look(database: &Database, now: UnixTime) -> Vec<Line> {
         }
     };
     drop(swept);
+    let tables = || database.rules.iter().zip(&facts);
+    let schema = || tables().flat_map(|(rule, facts)| look_at_table(rule, facts, now));
+    if tables().all(|(rule, facts)| schema_failure(rule, facts).is_some()) {
+        // Nothing will be swept, so nothing is opened for more than its schema.
+        lines.extend(schema());
+        return lines;
+    }
     let mut reader = store(database, Access::Read, &CancellationToken::new());
-    if let Err(failure) = reader.inspect(&database.rules).await {
-        lines.push(Line::failure(None, &failure));
+    match surroundings(database, &mut reader).await {
+        Ok(findings) => lines.extend(findings.into_iter().map(|finding| Line::finding(None, finding))),
+        Err(failure) => {
+            lines.extend(schema());
+            lines.push(Line::failure(None, &failure));
+            return lines;
+        }
     }
     let counts = count(database, now, &mut reader).await;
-    for (rule, facts) in database.rules.iter().zip(&facts) {
-        let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
-        lines.extend(look_at_table(rule, facts, now, counts));
+    for (rule, facts) in tables() {
+        lines.extend(look_at_table(rule, facts, now));
+        if schema_failure(rule, facts).is_none() {
+            let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
+            lines.extend(look_at_rows(database, rule, now, counts, &mut reader).await);
+        }
     }
     lines
+}
+
+async fn surroundings(database: &Database, reader: &mut Sqlite) -> Result<Vec<Finding>, Failure> {
+    reader.inspect(&database.rules).await?;
+    Ok(file_findings(&reader.surroundings().await?))
 }
 
 /// The counts of every table that can be counted.
@@ -140,41 +100,57 @@ async fn count(
 
 fn configured(database: &Database) -> String {
     let when = match &database.timing {
-        crate::config::Timing::Every(every) => format!("every {}", length(*every)),
-        crate::config::Timing::Cron(schedule) => format!("on schedule `{}` (UTC)", schedule.text()),
+        Timing::Every(every) => format!("every {}", length(*every)),
+        Timing::Cron(schedule) => format!("on schedule `{}` (UTC)", schedule.text()),
     };
+    let budget = database
+        .budget
+        .map_or_else(|| "until the next tick".into(), |budget| format!("for {}", length(budget)));
     let off = if database.enabled { "" } else { "; deleting is off (enabled = false)" };
     format!(
-        "{}: swept {when}, batches of up to {} rows, locked at most {:.1} % of the time{off}",
+        "{}: swept {when}, at most {budget}, batches of up to {} rows, locked at most {:.1} % of the time, waits {} for a \
+         lock, counted every {}{off}",
         database.path.display(),
         database.batch,
-        database.share.get() * 100.0
+        database.share.get() * 100.0,
+        length(database.busy_timeout),
+        length(database.census),
     )
 }
 
-fn look_at_table(
+fn look_at_table(rule: &Rule, facts: &TableFacts, now: UnixTime) -> Vec<Line> {
+    let findings = table_findings(rule, facts).into_iter().map(|finding| Line::finding(Some(rule), finding));
+    std::iter::once(Line::fine(Some(rule), retained(rule, now))).chain(findings).collect()
+}
+
+async fn look_at_rows(
+    database: &Database,
     rule: &Rule,
-    facts: &TableFacts,
     now: UnixTime,
     counts: Option<&Result<Counts, Failure>>,
+    reader: &mut Sqlite,
 ) -> Vec<Line> {
-    let mut lines = vec![Line::fine(Some(rule), retained(rule, now))];
-    for finding in table_findings(rule, facts) {
-        let verdict = match finding.severity {
-            Severity::Hold(reason) => Verdict::Hold(reason),
-            Severity::Advice => Verdict::Advice,
-        };
-        let (what, remedy) = (finding.what, Some(finding.remedy));
-        lines.push(Line { table: Some(rule.label.to_string()), verdict, what, remedy });
-    }
-    if schema_failure(rule, facts).is_none() {
-        match counts {
-            Some(Ok(counts)) => lines.extend(counted(rule, counts)),
-            Some(Err(failure)) => lines.push(Line::failure(Some(rule), failure)),
-            None => {}
+    let counts = match counts {
+        Some(Ok(counts)) => counts,
+        Some(Err(failure)) => return vec![Line::failure(Some(rule), failure)],
+        None => return Vec::new(),
+    };
+    let survey = match reader.survey(rule, now, &index_candidates(rule)).await {
+        Ok(survey) => survey,
+        Err(failure) => {
+            return vec![Line::fine(Some(rule), counted(counts, 0)), Line::failure(Some(rule), &failure)];
         }
-    }
-    lines
+    };
+    let Survey { undated, .. } = survey;
+    let mut findings = survey_findings(rule, &survey, &workload(database, now), now);
+    findings.extend(count_findings(counts, undated));
+    let findings = findings.into_iter().map(|finding| Line::finding(Some(rule), finding));
+    std::iter::once(Line::fine(Some(rule), counted(counts, undated))).chain(findings).collect()
+}
+
+fn workload(database: &Database, now: UnixTime) -> Workload {
+    let work_an_hour = database.timing.work_an_hour(database.budget, now);
+    Workload { batch: database.batch, share: database.share, work_an_hour }
 }
 
 fn retained(rule: &Rule, now: UnixTime) -> String {
@@ -189,60 +165,14 @@ fn retained(rule: &Rule, now: UnixTime) -> String {
     )
 }
 
-fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
+fn counted(counts: &Counts, undated: u64) -> String {
     let Counts { unfinished, done, expired, unreadable, .. } = counts;
-    let what = match unfinished {
+    let done = format!("{done} done ({expired} expired)");
+    let undated = format!("{unreadable} unreadable ({undated} undated)");
+    match unfinished {
         Some(Unfinished { pending, unknown }) => {
-            format!("{pending} pending, {done} done ({expired} expired), {unknown} unknown")
+            format!("{pending} pending, {done}, {unknown} unknown, {undated}")
         }
-        None => format!("{done} done ({expired} expired)"),
-    };
-    let unknown = unfinished.map_or(0, |rows| rows.unknown);
-    let mut lines = vec![Line::fine(Some(rule), what)];
-    let mut advise = |what: String, remedy: &str| {
-        let table = Some(rule.label.to_string());
-        lines.push(Line { table, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) });
-    };
-    if unknown > 0 {
-        advise(
-            format!("{unknown} rows are in a state that neither `done` nor `pending` names"),
-            "they are never deleted; if they are finished, add their value to `done`",
-        );
+        None => format!("{done}, {undated}"),
     }
-    if *unreadable > 0 {
-        advise(
-            format!("the clock column of {unreadable} rows cannot be read in its unit"),
-            "they never expire; check `unit`, and whether the application writes NULL or text there",
-        );
-    }
-    let abandoned = counts.abandoned.as_ref().map_or(0, |abandoned| abandoned.older_than[0]);
-    if abandoned > 0 {
-        advise(
-            format!("{abandoned} pending rows are abandoned"),
-            "keysweep never deletes them; `keysweep pending` lists them for whoever must settle them",
-        );
-    }
-    lines
-}
-
-fn print(database: &Database, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
-    for Line { table, verdict, what, remedy } in lines {
-        if printer.is_json() {
-            printer.line(json!({
-                "database": database.name.as_str(),
-                "table": table,
-                "severity": verdict.name(),
-                "reason": verdict.reason(),
-                "what": what,
-                "remedy": remedy,
-            }))?;
-        } else {
-            let place = table.as_ref().map_or(String::new(), |table| format!("/{table}"));
-            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database.name))?;
-            if let Some(remedy) = remedy {
-                printer.line(format_args!("       -> {remedy}"))?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -8,7 +8,9 @@ use config::{Value, ValueKind};
 
 use super::reader::mismatch;
 use super::{Schedule, known};
-use crate::plan::{DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, Share, TableLabel, Unit};
+use crate::plan::{
+    DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, References, Share, TableLabel, Unit,
+};
 
 const SHORTEST_TICK: Duration = Duration::from_millis(100);
 const A_DURATION: &str =
@@ -163,6 +165,11 @@ pub(super) fn nullness(value: &Value) -> Result<bool, String> {
         "not null" => Ok(false),
         _ => Err(mismatch(EXPECTED, value)),
     }
+}
+
+pub(super) fn references(value: &Value) -> Result<References, String> {
+    let expected = format!("one of {}", References::names().collect::<Vec<_>>().join(", "));
+    References::from_name(text(value, &expected)?).ok_or_else(|| mismatch(&expected, value))
 }
 
 /// A value of a state column.

@@ -18,15 +18,26 @@ pub(super) const DATABASE: &[&str] = &[
     "retention",
     "table",
 ];
-pub(super) const TABLE: &[&str] =
-    &["table", "name", "key", "done", "pending", "keep", "expires", "since", "retention", "abandoned"];
+pub(super) const TABLE: &[&str] = &[
+    "table",
+    "name",
+    "key",
+    "done",
+    "pending",
+    "keep",
+    "expires",
+    "since",
+    "retention",
+    "abandoned",
+    "references",
+];
 pub(super) const STATE: &[&str] = &["column", "in", "is"];
 pub(super) const CLOCK: &[&str] = &["column", "unit", "never"];
 pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 15] = [
+const LATER: [&str; 14] = [
     "state_dir",
     "tls",
     "users",
@@ -40,7 +51,6 @@ const LATER: [&str; 15] = [
     "url",
     "url_file",
     "promise",
-    "references",
     "zone",
 ];
 

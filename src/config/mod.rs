@@ -19,6 +19,7 @@ mod state;
 mod table;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use std::ffi::OsString;
 use std::path::Path;

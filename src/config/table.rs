@@ -136,6 +136,7 @@ fn rule<'a>(
     let may_be_pending = pending.as_ref().is_some_and(|pending| pending.is_own());
     let told_by = clock.as_ref().and_then(Option::as_ref).filter(|_| may_be_pending);
     let abandoned = clock::abandoned(section, told_by);
+    let references = read_or(section, "references", decode::references, &standard.references);
     let ((done, placed), pending) = (done?, pending?);
     let rule = Rule {
         key: key?,
@@ -145,6 +146,7 @@ fn rule<'a>(
         keep: keep?,
         clock: clock?,
         abandoned: abandoned?,
+        references: references?,
         ..standard
     };
     Some((rule, placed))

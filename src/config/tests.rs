@@ -361,7 +361,7 @@ fn what_is_wrong_in_a_table_is_refused_where_it_is() {
         ("abandoned = { column = \"a\", unit = \"ms\" }", "5:13: {at}.abandoned: ", "`after` is missing"),
         ("keep = []", "5:8: {at}.keep: ", "expected at least one test"),
         ("promise = \"24h\"", "5:1: {at}.promise: ", "`promise` is not in this version"),
-        ("references = \"refuse\"", "5:1: {at}.references: ", "`references` is not in this version"),
+        ("references = \"leave\"", "5:14: {at}.references: ", "one of refuse, skip, cascade"),
         ("[[database.table]]", "5:1: database[0].table[1]: ", "another rule has the name `keys`"),
     ] {
         refused(&format!("{MINIMAL}[[database.table]]\n{line}\n"), &start.replace("{at}", at), telling);

@@ -180,8 +180,10 @@ mod tests {
     #[test]
     fn keep_and_never_are_said_as_such() {
         let expires = Identifier::new("expires").unwrap();
-        let on = ClockColumn { never: vec![Literal::Integer(0)], ..ClockColumn::new(expires, Unit::UnixSeconds) };
-        let rule = Rule { clock: Some(Clock::expires(on, Duration::ZERO)), ..Rule::key_table(Duration::ZERO) };
+        let on =
+            ClockColumn { never: vec![Literal::Integer(0)], ..ClockColumn::new(expires, Unit::UnixSeconds) };
+        let rule =
+            Rule { clock: Some(Clock::expires(on, Duration::ZERO)), ..Rule::key_table(Duration::ZERO) };
         assert_eq!(fate(&rule, "done", Value::Integer(0)), Fate::Never);
         let keep = vec![StateTest::NotNull(Identifier::new("id").unwrap())];
         assert_eq!(fate(&Rule { keep, ..rule }, "done", Value::Integer(1)), Fate::Kept);

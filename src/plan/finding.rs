@@ -1,7 +1,7 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
 use super::failure::one_line;
-use super::{Failure, FailureKind, Identifier, Rule};
+use super::{Failure, FailureKind, ForeignKey, Identifier, References, Rule};
 
 /// Why nothing is deleted: the label `reason` of `keysweep_held`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,8 +117,8 @@ pub struct TableFacts {
     pub unique: Vec<Vec<String>>,
     /// Whether an index gives the rows in the order of the rule's key, so that a walk need not sort.
     pub in_key_order: bool,
-    /// Other tables whose foreign keys point here.
-    pub referenced_by: Vec<String>,
+    /// Foreign keys that point here, also those of the table itself.
+    pub referenced_by: Vec<ForeignKey>,
     /// Why no DELETE from it can be prepared, if none can.
     pub undeletable: Option<String>,
     /// Whether its text is kept as UTF-8.
@@ -129,6 +129,8 @@ pub struct TableFacts {
     pub tables: Vec<String>,
     /// The name by which the engine numbers the rows, where it does.
     pub rowid: Option<String>,
+    /// Whether an index finds the expired rows in the order of the clock column.
+    pub in_clock_order: bool,
 }
 
 /// Everything that is worth saying of a table under its rule, the severe first.
@@ -166,8 +168,8 @@ fn everything(rule: &Rule, facts: &TableFacts) -> Vec<Finding> {
     let mut findings = column_findings(rule, facts, &place);
     if findings.is_empty() {
         findings.extend(key_findings(rule, facts, &place));
-        findings.extend(reference_findings(facts, &place));
-        findings.extend(engine_findings(facts, &place));
+        findings.extend(reference_findings(rule, facts, &place));
+        findings.extend(engine_findings(rule, facts, &place));
     }
     findings
 }
@@ -214,10 +216,12 @@ fn key_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Option<Finding>
     Some(Finding::schema(format!("{place}: key `{key}` is not unique"), remedy))
 }
 
-fn engine_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
+fn engine_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if let Some(error) = &facts.undeletable {
-        let remedy = "mend what it names, most likely a foreign key of this table to one that is not there";
+    // Where triggers hold the table, one of them is the likely cause, and that was said.
+    let was_said = rule.references == References::Refuse && !facts.delete_triggers.is_empty();
+    if let Some(error) = facts.undeletable.as_ref().filter(|_| !was_said) {
+        let remedy = "mend what it names, most likely a foreign key to or of this table, or a function that only the application has";
         findings.push(Finding::schema(format!("{place}: no row of it can be deleted: {error}"), remedy));
     }
     if !facts.is_utf8 {
@@ -228,7 +232,10 @@ fn engine_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
     findings
 }
 
-fn reference_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
+fn reference_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
+    if rule.references != References::Refuse {
+        return facts.referenced_by.iter().filter_map(|key| slow_child(key, place)).collect();
+    }
     let held = |what: String, remedy: &str| Finding {
         severity: Severity::Hold(HoldReason::References),
         what,
@@ -236,20 +243,37 @@ fn reference_findings(facts: &TableFacts, place: &str) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     if !facts.referenced_by.is_empty() {
-        let children = facts.referenced_by.join(", ");
+        let mut children: Vec<&str> = facts.referenced_by.iter().map(|key| key.child.as_str()).collect();
+        children.dedup();
+        let children = children.join(", ");
         findings.push(held(
             format!("{place} is referenced by foreign keys of {children}"),
-            "keysweep deletes only from tables that no foreign key points at: drop the reference, or clean this table in the application",
+            "set `references = \"skip\"` to keep the rows that are referred to, or `\"cascade\"` to run the declared actions, or drop the reference",
         ));
     }
     if !facts.delete_triggers.is_empty() {
         let triggers = facts.delete_triggers.join(", ");
         findings.push(held(
             format!("{place} has triggers that fire on DELETE: {triggers}"),
-            "keysweep deletes only where nothing else happens by it: drop the trigger, or clean this table in the application",
+            "set `references = \"skip\"` or `\"cascade\"` to let it fire, or drop the trigger",
         ));
     }
     findings
+}
+
+/// Every deletion looks for the rows that refer.
+fn slow_child(key: &ForeignKey, place: &str) -> Option<Finding> {
+    let columns: Vec<String> = key.columns.iter().map(|(from, _)| quoted(from)).collect();
+    let columns = columns.join(", ");
+    let what =
+        format!("{place}: no index finds the rows of `{}` that refer to a row by {columns}", key.child);
+    let index = quoted(&format!("{}_references", key.child));
+    let remedy = format!("CREATE INDEX {index} ON {} ({columns})", quoted(&key.child));
+    (!key.is_indexed).then_some(Finding { severity: Severity::Advice, what, remedy })
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn or_none(names: &[String]) -> String {
@@ -277,7 +301,28 @@ mod tests {
             delete_triggers: vec![],
             tables: vec!["keys".into()],
             rowid: Some("rowid".into()),
+            in_clock_order: true,
         }
+    }
+
+    fn reference() -> ForeignKey {
+        ForeignKey {
+            child: "receipts".into(),
+            columns: vec![("key".into(), "id".into())],
+            refuses: true,
+            is_indexed: false,
+        }
+    }
+
+    #[test]
+    fn where_references_are_allowed_for_only_a_child_without_an_index_is_advised() {
+        let rule = Rule { references: References::Skip, ..Rule::key_table(Duration::ZERO) };
+        let indexed = ForeignKey { is_indexed: true, ..reference() };
+        let facts = TableFacts { referenced_by: vec![reference(), indexed], ..facts() };
+        let found = table_findings(&rule, &facts);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Advice);
+        assert_eq!(found[0].remedy, r#"CREATE INDEX "receipts_references" ON "receipts" ("key")"#);
     }
 
     fn found(facts: &TableFacts) -> Vec<(Severity, String)> {
@@ -314,11 +359,8 @@ mod tests {
 
     #[test]
     fn foreign_keys_and_delete_triggers_are_each_a_hold() {
-        let facts = TableFacts {
-            referenced_by: vec!["receipts".into()],
-            delete_triggers: vec!["audit".into()],
-            ..facts()
-        };
+        let facts =
+            TableFacts { referenced_by: vec![reference()], delete_triggers: vec!["audit".into()], ..facts() };
         let found = found(&facts);
         assert_eq!(found.len(), 2);
         assert!(found.iter().all(|(severity, _)| *severity == Severity::Hold(HoldReason::References)));

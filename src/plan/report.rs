@@ -51,11 +51,15 @@ pub enum SkipReason {
     Constraint,
     /// The delete succeeded and the row is still there: a trigger ignored it.
     Ignored,
+    /// A row of this or another table refers to it.
+    Referenced,
+    /// A trigger failed on it.
+    Error,
 }
 
 impl SkipReason {
     /// Every reason.
-    pub const ALL: [Self; 2] = [Self::Constraint, Self::Ignored];
+    pub const ALL: [Self; 4] = [Self::Constraint, Self::Ignored, Self::Referenced, Self::Error];
 
     /// The word in metrics.
     #[must_use]
@@ -63,6 +67,8 @@ impl SkipReason {
         match self {
             Self::Constraint => "constraint",
             Self::Ignored => "ignored",
+            Self::Referenced => "referenced",
+            Self::Error => "error",
         }
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::state::any;
 use super::{
-    Clock, ClockColumn, Cutoff, Done, Identifier, Literal, Predicate, State, StateTest, TableLabel, Unit,
-    UnixTime, Value,
+    Clock, ClockColumn, Cutoff, Done, Identifier, Literal, Predicate, References, State, StateTest,
+    TableLabel, Unit, UnixTime, Value,
 };
 
 /// When a pending row counts as abandoned: so long after the column's instant.
@@ -63,6 +63,8 @@ pub struct Rule {
     pub clock: Option<Clock>,
     /// When a pending row is abandoned; nothing where no column tells.
     pub abandoned: Option<Abandoned>,
+    /// What to do where foreign keys or delete triggers hang on the table.
+    pub references: References,
     /// What the table's other rules call done.
     pub beside: Beside,
 }
@@ -122,6 +124,7 @@ impl Rule {
             keep: Vec::new(),
             clock: Some(Clock::expires(expires.clone(), grace)),
             abandoned: Some(Abandoned { on: expires, after: Duration::ZERO }),
+            references: References::Refuse,
             beside: Beside::default(),
         }
     }

@@ -63,6 +63,18 @@ impl Key {
         &self.0
     }
 
+    /// Ascending: by storage class, then by value, text by its bytes.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        let by_value = |(one, other): (&Value, &Value)| match (one, other) {
+            (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+            // Only reals can be incomparable.
+            (one, other) => one.partial_cmp(other).unwrap_or(Ordering::Equal),
+        };
+        let mut orders = self.0.iter().zip(&other.0).map(by_value);
+        orders.find(|order| order.is_ne()).unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+    }
+
     /// Bytes that this key keeps in memory.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -181,6 +181,7 @@ impl Keys {
             rule: &self.rule,
             cutoff: Cutoff::new(now, Duration::ZERO),
             bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
+            referenced: None,
             schema_version: version.map_err(|error| self.ledger.failed("purge keys", &error))?,
         };
         match attempt(connection, &order, keys).map_err(RecordError::from)? {

@@ -9,25 +9,59 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::plan::{
-    BatchBound, BatchCost, Counts, Cutoff, Failure, Key, Rule, SkipReason, SpaceUsed, TableFacts, UnixTime,
+    BatchBound, BatchCost, Counts, Cutoff, Failure, Identifier, Key, Rule, SkipReason, SpaceUsed,
+    Surroundings, Survey, TableFacts, UnixTime, Value,
 };
 
-/// One walk of the keys, or the rest of one.
+/// The order in which a table is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Walk {
+    /// Every row, by ascending key.
+    #[default]
+    Keys,
+    /// Only rows at or before the cutoff, by the clock column, through an index.
+    Clock,
+}
+
+/// Where a walk is. It means nothing to a walk of another order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place(Vec<Value>);
+
+impl Place {
+    /// A place of these values: those of the columns that the walk ascends by.
+    #[must_use]
+    pub fn new(values: Vec<Value>) -> Self {
+        Self(values)
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        &self.0
+    }
+}
+
+/// One walk through a table, or the rest of one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Leg {
-    /// Only keys behind this one.
-    pub after: Option<Key>,
-    /// Only keys up to this one.
-    pub until: Option<Key>,
+    /// In which order.
+    pub walk: Walk,
+    /// Only rows behind this place.
+    pub after: Option<Place>,
+    /// Only rows up to this place.
+    pub until: Option<Place>,
+    /// Rows that stay because others refer to them are not nominated, which a dry run wants to know; a
+    /// batch finds out by itself.
+    pub without_referenced: bool,
 }
 
 /// What one step of a search read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The keys of the rows that may be deleted, ascending.
+    /// The keys of the rows that may be deleted, in the order of the walk.
     pub nominated: Vec<Key>,
-    /// The last key that was read; nothing when the leg is at its end.
-    pub read_to: Option<Key>,
+    /// The last place that was read; nothing when the leg is at its end.
+    pub read_to: Option<Place>,
     /// How long a writer may have had to wait for us.
     pub held: Duration,
 }
@@ -60,7 +94,7 @@ pub trait Store: Send {
     /// What the schema says of each rule's table. It creates nothing beside the database.
     fn inspect(&mut self, rules: &[Rule]) -> impl Future<Output = Result<Vec<TableFacts>, Failure>> + Send;
 
-    /// Read a bounded number of rows in ascending key order, outside the write lock.
+    /// Read a bounded number of rows in the order of the leg's walk, outside the write lock.
     fn search(
         &mut self,
         rule: &Rule,
@@ -94,4 +128,44 @@ pub trait Store: Send {
         now: UnixTime,
         most: usize,
     ) -> impl Future<Output = Result<Vec<(Key, UnixTime)>, Failure>> + Send;
+}
+
+/// A closer look than a tick can afford, for `check` and `explain`. It changes nothing, takes no write lock,
+/// and creates nothing but what a read does. The tables were inspected before.
+pub trait Examine: Store {
+    /// What lies around the file.
+    fn surroundings(&mut self) -> impl Future<Output = Result<Surroundings, Failure>> + Send;
+
+    /// A closer look at a table: rows counted, values sampled, `candidates` tried as its indexes, on a copy.
+    fn survey(
+        &mut self,
+        rule: &Rule,
+        now: UnixTime,
+        candidates: &[String],
+    ) -> impl Future<Output = Result<Survey, Failure>> + Send;
+
+    /// The rows with these keys, with the value of each column that the rule reads.
+    fn rows(
+        &mut self,
+        rule: &Rule,
+        keys: &[Key],
+    ) -> impl Future<Output = Result<Vec<(Key, Row)>, Failure>> + Send;
+}
+
+/// The values of one row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row(Vec<(Identifier, Value)>);
+
+impl Row {
+    /// A row of these columns.
+    #[must_use]
+    pub fn new(columns: Vec<(Identifier, Value)>) -> Self {
+        Self(columns)
+    }
+
+    /// The value of a column; NULL where it was not read.
+    #[must_use]
+    pub fn value(&self, column: &Identifier) -> &Value {
+        self.0.iter().find(|(name, _)| name == column).map_or(&Value::Null, |(_, value)| value)
+    }
 }

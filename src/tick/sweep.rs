@@ -1,24 +1,17 @@
 //! What a tick does to one table: one walk of the keys, batch by batch.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::course::Course;
 use super::{Mode, Order, TableMemory, stop_of};
 use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rule, Skips, Stop};
-use crate::store::{Batch, Leg, Step, Store};
+use crate::store::{Batch, Store, Walk};
 
 /// A sweep in hand.
 pub(super) struct Sweep<'a> {
     table: &'a mut TableMemory,
     mode: Mode,
-    leg: Leg,
-    /// Where the walk began, when the last one was cut short; it goes round once and ends there.
-    began_at: Option<Key>,
-    searching: bool,
-    /// Nominated and not yet in a batch, ascending: at most one step's worth and one batch more.
-    queue: VecDeque<Key>,
-    /// Everything up to here is dealt with.
-    position: Option<Key>,
+    course: Course,
     report: Report,
     running: bool,
 }
@@ -35,17 +28,25 @@ impl<'a> Sweep<'a> {
     pub fn new(order: &Order<'_>, table: &'a mut TableMemory) -> Self {
         let cutoff = table.rule.cutoff(order.now);
         let report = Report::new(order.database.clone(), table.rule.label.clone(), order.now, cutoff);
-        let began_at = table.position.clone();
-        Self {
-            mode: order.mode,
-            leg: Leg { after: began_at.clone(), until: None },
-            position: began_at.clone(),
-            began_at,
-            searching: true,
-            queue: VecDeque::new(),
-            report,
-            running: true,
-            table,
+        let walk = table.position.as_ref().map_or(Walk::Keys, |(walk, _)| *walk);
+        let course = Course::new(walk, table.position.as_ref(), false);
+        Self { mode: order.mode, course, report, running: true, table }
+    }
+
+    /// Walk in this order, on from where the last walk in the same order was cut.
+    pub fn begin(&mut self, walk: Walk) {
+        self.course = Course::new(walk, self.table.position.as_ref(), self.mode == Mode::DryRun);
+    }
+
+    /// The table is not as it was when the walk began: walk anew.
+    pub fn begin_anew(&mut self, walk: Walk) {
+        self.course = Course::new(walk, None, self.mode == Mode::DryRun);
+    }
+
+    /// Only the schema changed, and not for this table's walk: it goes on.
+    pub fn go_on(&mut self, walk: Walk) {
+        if !self.course.is_in(walk) {
+            self.begin_anew(walk);
         }
     }
 
@@ -72,7 +73,7 @@ impl<'a> Sweep<'a> {
         self.running = false;
         self.report.stop = stop;
         if self.mode == Mode::Delete {
-            self.table.position = if stop == Stop::Drained { None } else { self.position.clone() };
+            self.table.position = if stop == Stop::Drained { None } else { self.course.position() };
         }
         tell(&Event::Swept(self.report.clone()));
     }
@@ -100,61 +101,59 @@ impl<'a> Sweep<'a> {
     /// The time is used up. What was nominated goes in one last batch: where little is due, a tick
     /// may read for all its time and never fill a batch, and the next one would only do the same.
     pub async fn cut<S: Store>(&mut self, store: &mut S, tell: &(dyn Fn(&Event) + Sync)) {
-        if let Some(cutoff) = self.report.cutoff.filter(|_| !self.queue.is_empty())
-            && let Err(failure) = self.batch(store, cutoff, tell).await
+        if let Some(cutoff) = self.report.cutoff.filter(|_| !self.course.is_empty())
+            && let Err(failure) = self.deal(store, cutoff, tell).await
         {
             self.fail(failure, tell);
         }
-        if self.queue.is_empty() {
-            self.position.clone_from(&self.leg.after);
-        }
+        self.course.cut();
         self.end(Stop::Budget, tell);
     }
 
-    /// One step of the search, or one batch once enough keys are nominated.
-    pub async fn turn<S: Store>(&mut self, store: &mut S, tell: &(dyn Fn(&Event) + Sync)) -> Turn {
+    /// One step of the search, or one batch once enough keys are nominated. A failure ends nothing yet.
+    pub async fn turn<S: Store>(
+        &mut self,
+        store: &mut S,
+        tell: &(dyn Fn(&Event) + Sync),
+    ) -> Result<Turn, Failure> {
         let Some(cutoff) = self.report.cutoff else {
             // Without a clock column nothing is ever due: the table is only counted.
             self.end(Stop::Disabled, tell);
-            return Turn::Ended;
+            return Ok(Turn::Ended);
         };
-        let enough = self.queue.len() >= self.table.pace.bound().rows;
-        let done = if self.searching && !enough {
-            self.search(store, cutoff, tell).await
-        } else if !self.queue.is_empty() {
-            self.batch(store, cutoff, tell).await
+        let held = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
+            let step = store.search(&self.table.rule, cutoff, leg).await?;
+            let held = step.held;
+            self.course.found(step);
+            held
+        } else if !self.course.is_empty() {
+            self.deal(store, cutoff, tell).await?
         } else {
             self.end(Stop::Drained, tell);
-            return Turn::Ended;
+            return Ok(Turn::Ended);
         };
-        match done {
-            Ok(held) => Turn::Rest(self.table.pace.rest(held)),
-            Err(failure) => {
-                self.fail(failure, tell);
-                Turn::Ended
-            }
-        }
+        Ok(Turn::Rest(self.table.pace.rest(held)))
     }
 
-    async fn search<S: Store>(
+    /// Delete the next nominated rows, or name them.
+    async fn deal<S: Store>(
         &mut self,
         store: &mut S,
         cutoff: Cutoff,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Duration, Failure> {
-        let Step { nominated, read_to, held } = store.search(&self.table.rule, cutoff, &self.leg).await?;
-        match self.mode {
-            Mode::Delete => self.queue.extend(nominated),
-            Mode::DryRun => nominated.into_iter().for_each(|key| self.name(key, tell)),
+        let bound = self.table.pace.bound();
+        let keys = self.course.first(bound.rows);
+        if self.mode == Mode::DryRun {
+            self.course.dealt_with(keys.len());
+            keys.into_iter().for_each(|key| self.name(key, tell));
+            return Ok(Duration::ZERO);
         }
-        if read_to.is_none() {
-            self.next_leg();
-        } else {
-            self.leg.after = read_to;
-        }
-        if self.queue.is_empty() {
-            self.position.clone_from(&self.leg.after);
-        }
+        let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
+        self.table.pace.learn(batch.cost);
+        self.course.dealt_with(batch.cost.rows);
+        let held = batch.held() + batch.held_in_vain;
+        self.count(batch, tell);
         Ok(held)
     }
 
@@ -162,30 +161,6 @@ impl<'a> Sweep<'a> {
         self.report.would_delete += 1;
         let (database, table) = (self.report.database.clone(), self.report.table.clone());
         tell(&Event::WouldDelete { database, table, key });
-    }
-
-    /// A walk that began in the middle goes on from the lowest key to where it began.
-    fn next_leg(&mut self) {
-        match self.began_at.take() {
-            Some(began_at) => self.leg = Leg { after: None, until: Some(began_at) },
-            None => self.searching = false,
-        }
-    }
-
-    async fn batch<S: Store>(
-        &mut self,
-        store: &mut S,
-        cutoff: Cutoff,
-        tell: &(dyn Fn(&Event) + Sync),
-    ) -> Result<Duration, Failure> {
-        let bound = self.table.pace.bound();
-        let keys: Vec<Key> = self.queue.iter().take(bound.rows).cloned().collect();
-        let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
-        self.table.pace.learn(batch.cost);
-        self.position = self.queue.drain(..batch.cost.rows).next_back();
-        let held = batch.held() + batch.held_in_vain;
-        self.count(batch, tell);
-        Ok(held)
     }
 
     fn count(&mut self, batch: Batch, tell: &(dyn Fn(&Event) + Sync)) {

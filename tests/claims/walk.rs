@@ -8,7 +8,7 @@ use keysweep::plan::{
     Stop, TableFacts, UnixTime,
 };
 use keysweep::store::sqlite::{Access, Sqlite};
-use keysweep::store::{Batch, Leg, Step, Store};
+use keysweep::store::{Batch, Leg, Place, Step, Store};
 use keysweep::tick::{Mode, Order, TableMemory, tick};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,8 @@ impl Store for Recorded {
     }
 
     async fn search(&mut self, rule: &Rule, cutoff: Cutoff, leg: &Leg) -> Result<Step, Failure> {
-        self.searched_after.push(leg.after.as_ref().map(Key::to_string));
+        let place = |place: &Place| Key::new(place.values().to_vec()).to_string();
+        self.searched_after.push(leg.after.as_ref().map(place));
         self.store.search(rule, cutoff, leg).await
     }
 

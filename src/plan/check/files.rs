@@ -83,7 +83,9 @@ fn remote(around: &Surroundings) -> Option<Finding> {
     let what = format!("{} lies on {name}", around.path);
     Some(match around.journal {
         Journal::Wal => Finding::fault(
-            &format!("{what}, and WAL mode needs memory that all its users share: it is damaged as soon as another machine opens it"),
+            &format!(
+                "{what}, and WAL mode needs memory that all its users share: it is damaged as soon as another machine opens it"
+            ),
             "move the database to a disk of this machine, or run `PRAGMA journal_mode = DELETE` on it",
         ),
         Journal::Rollback => Finding::advice(
@@ -99,7 +101,10 @@ fn huge_wal(around: &Surroundings) -> Option<Finding> {
         around.path,
         around.wal >> 20
     );
-    let remedy = format!("end the long reader, then run `sqlite3 '{}' 'PRAGMA wal_checkpoint(TRUNCATE)'`", around.path);
+    let remedy = format!(
+        "end the long reader, then run `sqlite3 '{}' 'PRAGMA wal_checkpoint(TRUNCATE)'`",
+        around.path
+    );
     (around.wal >= HUGE_WAL).then(|| Finding::advice(&what, &remedy))
 }
 
@@ -141,7 +146,8 @@ mod tests {
         for magic in [0xEF53, 0x5846_5342, 0x9123_683E, 0x2FC1_2FC1, 0x0102_1994, 0x794C_7630] {
             assert_eq!(FileSystem::of_magic(magic), FileSystem::Local, "{magic:x}");
         }
-        let remote = [(0xFF53_4D42, "CIFS"), (0x6573_5546, "FUSE"), (0x0102_1997, "9p"), (0x00C3_6400, "Ceph")];
+        let remote =
+            [(0xFF53_4D42, "CIFS"), (0x6573_5546, "FUSE"), (0x0102_1997, "9p"), (0x00C3_6400, "Ceph")];
         for (magic, name) in remote {
             assert_eq!(FileSystem::of_magic(magic), FileSystem::Remote(name));
         }

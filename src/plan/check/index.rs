@@ -18,7 +18,11 @@ pub fn index_candidates(rule: &Rule) -> Vec<String> {
         // The owner may have used the first name for something else.
         for number in ["", "_2", "_3"] {
             let name = quoted(&format!("keysweep_{table}_{column}{number}"));
-            statements.push(format!("CREATE INDEX {name} ON {} ({}){condition}", quoted(table), quoted(column)));
+            statements.push(format!(
+                "CREATE INDEX {name} ON {} ({}){condition}",
+                quoted(table),
+                quoted(column)
+            ));
         }
     }
     statements
@@ -91,14 +95,18 @@ mod tests {
         let several = vec![Literal::Integer(1), text("b")];
         let two = Done::Any(vec![StateTest::OneOf { column: column.clone(), values: several }]);
         assert_eq!(candidates(two)[0], format!("{plain} WHERE \"sta\"\"tus\" IN (1, 'b')"));
-        assert_eq!(candidates(Done::Any(vec![StateTest::NotNull(column)]))[0], format!("{plain} WHERE \"sta\"\"tus\" IS NOT NULL"));
+        assert_eq!(
+            candidates(Done::Any(vec![StateTest::NotNull(column)]))[0],
+            format!("{plain} WHERE \"sta\"\"tus\" IS NOT NULL")
+        );
         assert_eq!(candidates(Done::EveryRow), [plain]);
     }
 
     #[test]
     fn nothing_is_advised_that_was_not_tried_or_not_needed() {
         let rule = Rule::key_table(Duration::ZERO);
-        let slow = Survey { rows: LARGE + 1, fitting_index: Some("CREATE INDEX x".into()), ..Survey::default() };
+        let slow =
+            Survey { rows: LARGE + 1, fitting_index: Some("CREATE INDEX x".into()), ..Survey::default() };
         assert_eq!(index_finding(&rule, &slow).unwrap().remedy, "CREATE INDEX x;");
         for fine in [
             Survey { rows: LARGE, ..slow.clone() },

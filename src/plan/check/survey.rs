@@ -44,7 +44,9 @@ impl Rule {
     #[must_use]
     pub fn is_dated(&self) -> Predicate {
         match &self.clock {
-            Some(clock) if clock.is_expiry() => Predicate::Any(vec![self.done.predicate(), self.is_pending()]),
+            Some(clock) if clock.is_expiry() => {
+                Predicate::Any(vec![self.done.predicate(), self.is_pending()])
+            }
             Some(_) => self.is_done(),
             None => Predicate::Any(Vec::new()),
         }
@@ -90,7 +92,6 @@ fn reused(rule: &Rule, survey: &Survey) -> Option<Finding> {
     let what = format!(
         "key `{column}` is an INTEGER PRIMARY KEY without AUTOINCREMENT: a new row may get the number of a deleted one"
     );
-    let remedy =
-        "where the application remembers these numbers, create the table with AUTOINCREMENT; otherwise nothing";
+    let remedy = "where the application remembers these numbers, create the table with AUTOINCREMENT; otherwise nothing";
     survey.reuses_numbers.then(|| Finding::advice(&what, remedy))
 }

@@ -15,9 +15,7 @@ pub(super) fn unit_findings(rule: &Rule, sample: &[Sampled], now: UnixTime) -> V
     let Some(clock) = &rule.clock else { return Vec::new() };
     let on = clock.on();
     let never = on.says_never();
-    let says_when = |sampled: &&Sampled| {
-        sampled.clock != Value::Null && !never.holds(&|_| &sampled.clock)
-    };
+    let says_when = |sampled: &&Sampled| sampled.clock != Value::Null && !never.holds(&|_| &sampled.clock);
     let dated: Vec<&Sampled> = sample.iter().filter(says_when).collect();
     let values: Vec<&Value> = dated.iter().map(|sampled| &sampled.clock).collect();
     if let Some(fault) = wrong_unit(on, &values, now) {
@@ -47,7 +45,8 @@ fn wrong_unit(on: &ClockColumn, values: &[&Value], now: UnixTime) -> Option<Find
         return Some(Finding::fault(&what, &format!("set `unit = \"{other}\"` for column `{column}`")));
     }
     let digits: Vec<Value> = values.iter().filter_map(|value| number_in(value)).collect();
-    let meant = Unit::all().find(|unit| most(digits.iter().filter(|value| makes_sense(*unit, value, now)).count()))?;
+    let meant = Unit::all()
+        .find(|unit| most(digits.iter().filter(|value| makes_sense(*unit, value, now)).count()))?;
     let what = format!(
         "column `{column}` holds digits as text, which are no instants: {} of {all} sampled values are numbers in {}",
         digits.len(),
@@ -99,7 +98,8 @@ fn far(on: &ClockColumn, values: &[&Value], now: UnixTime) -> Option<Finding> {
         far.len(),
         values.len()
     );
-    let remedy = "if that means \"never\", list the value in `never`; if not, correct what the application writes";
+    let remedy =
+        "if that means \"never\", list the value in `never`; if not, correct what the application writes";
     Some(Finding::advice(&what, remedy))
 }
 

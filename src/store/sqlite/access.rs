@@ -192,6 +192,8 @@ fn prepare(connection: &mut Connection, stop: CancellationToken) -> rusqlite::Re
     // Builds differ in their default. With it on, a reference that appears under us is refused, not orphaned.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     add_functions(connection)?;
+    // What a batch notes beside its deletions stays in memory.
+    connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     let pages = Arc::new(AtomicI32::new(0));
     // Instead of SQLite's automatic checkpoint, which would run inside our COMMIT.
     let seen = Arc::clone(&pages);

@@ -2,15 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{CachedStatement, Connection, params_from_iter};
+use rusqlite::Connection;
 
 use super::access::{Admitted, check_identity};
 use super::failure::{explain, is_busy, is_certain, is_constraint, remedy};
+use super::guarded::{Guarded, Outcome};
 use super::inspect::schema_version;
-use super::render::{Sql, column, key_is, read, storage_class, table};
-use crate::plan::{
-    BatchBound, Cutoff, Failure, FailureKind, Identifier, Key, Limit, Rule, SkipReason, State, Value,
-};
+use crate::plan::{BatchBound, Cutoff, Failure, FailureKind, Key, Limit, References, Rule, SkipReason};
 use crate::store::Batch;
 
 /// How an attempt ended when it did not fail.
@@ -29,25 +27,58 @@ pub(crate) struct Order<'a> {
     pub bound: BatchBound,
     /// The schema for which the table was found to be as configured.
     pub schema_version: i64,
+    /// The condition under which a row stays because another one refers to it.
+    pub referenced: Option<&'a str>,
 }
 
-/// What became of one key.
-enum Outcome {
-    Deleted,
-    Skipped(SkipReason),
-    /// A guard does not hold any more: the row is the application's again, or gone.
-    Spared,
+/// How much of the keys one transaction tries.
+#[derive(Clone, Copy)]
+struct Try {
+    /// The most keys that are looked at.
+    keys: usize,
+    /// The last of them is left for this reason: deleting it ended the transaction before.
+    last_is_left: Option<SkipReason>,
 }
 
-/// One transaction. A lock is waited for as the connection is set: the sweep's not at all.
+/// How one transaction ended when it did not fail.
+enum Tried {
+    Ended(Attempt),
+    /// Nothing changed, because of one row. The lock was held so long in vain.
+    Again(Try, Duration),
+}
+
+/// One transaction, and another one where a row ended it: without that row, and with the rows before
+/// it. A lock is waited for as the connection is set: the sweep's not at all.
 pub(crate) fn attempt(connection: &Connection, order: &Order<'_>, keys: &[Key]) -> Result<Attempt, Failure> {
+    let mut next = Try { keys: keys.len(), last_is_left: None };
+    let mut in_vain = Duration::ZERO;
+    loop {
+        match once(connection, order, keys, next)? {
+            Tried::Ended(Attempt::Committed(mut batch)) => {
+                batch.held_in_vain += in_vain;
+                return Ok(Attempt::Committed(batch));
+            }
+            Tried::Ended(Attempt::Busy(held)) => return Ok(Attempt::Busy(in_vain + held)),
+            Tried::Again(fewer, held) => {
+                next = fewer;
+                in_vain += held;
+            }
+        }
+    }
+}
+
+fn once(connection: &Connection, order: &Order<'_>, keys: &[Key], tried: Try) -> Result<Tried, Failure> {
     check_identity(order.file)?;
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
-        return busy_or(order, "begin a batch", error);
+        return busy_or(order, "begin a batch", error).map(Tried::Ended);
     }
     let begun = Instant::now();
-    match delete_all(connection, order, keys, begun) {
-        Ok(batch) => commit(connection, order, batch, begun),
+    match delete_all(connection, order, keys, tried, begun) {
+        Ok(Ok(batch)) => commit(connection, order, batch, keys, begun),
+        Ok(Err(at)) => {
+            let fewer = Try { keys: at + 1, last_is_left: Some(SkipReason::Constraint) };
+            Ok(Tried::Again(fewer, begun.elapsed()))
+        }
         Err(failure) => {
             roll_back(connection);
             Err(failure)
@@ -59,120 +90,62 @@ fn busy_or(order: &Order<'_>, action: &str, error: rusqlite::Error) -> Result<At
     if is_busy(&error) { Ok(Attempt::Busy(Duration::ZERO)) } else { Err(failed(order, action, &error)) }
 }
 
-fn failed(order: &Order<'_>, action: &str, error: &rusqlite::Error) -> Failure {
+pub(super) fn failed(order: &Order<'_>, action: &str, error: &rusqlite::Error) -> Failure {
     let action = format!("{action} (table `{}`)", order.rule.table);
     explain(&order.file.path, &action, error)
 }
 
+/// The inner error is the place of the key whose deletion rolled the transaction back.
 fn delete_all(
     connection: &Connection,
     order: &Order<'_>,
     keys: &[Key],
+    tried: Try,
     begun: Instant,
-) -> Result<Batch, Failure> {
+) -> Result<Result<Batch, usize>, Failure> {
     let sql_failed = |error: rusqlite::Error| failed(order, "delete a batch", &error);
     let now = schema_version(connection).map_err(sql_failed)?;
     if now != order.schema_version {
         return Err(refuse(order, FailureKind::Schema, "the schema changed while it was swept"));
     }
-    let mut guarded = Guarded::prepare(connection, order.rule, order.cutoff).map_err(sql_failed)?;
+    let mut guarded = Guarded::prepare(connection, order).map_err(sql_failed)?;
     let mut batch = Batch::default();
     let changes_before = connection.total_changes();
-    for key in keys.iter().take(order.bound.rows) {
+    for (at, key) in keys.iter().take(order.bound.rows.min(tried.keys)).enumerate() {
         if batch.cost.rows > 0 && begun.elapsed() >= order.bound.hold {
             break;
         }
         batch.cost.rows += 1;
-        match guarded.delete(connection, order, key)? {
-            Outcome::Deleted => batch.deleted.push(key.clone()),
-            Outcome::Skipped(reason) => batch.skipped.push((key.clone(), reason)),
+        if let Some(reason) = tried.last_is_left.filter(|_| at + 1 == tried.keys) {
+            batch.skipped.push((key.clone(), reason));
+            continue;
+        }
+        match guarded.delete(key)? {
+            Outcome::Deleted(others) => {
+                batch.deleted.push(key.clone());
+                batch.deleted.extend(others);
+            }
+            Outcome::Skipped(reason, others) => {
+                batch.skipped.push((key.clone(), reason));
+                batch.deleted.extend(others);
+            }
             Outcome::Spared => {}
+            Outcome::RolledBack => return Ok(Err(at)),
         }
     }
     let changed = connection.total_changes() - changes_before;
-    if changed != batch.deleted.len() as u64 || batch.deleted.len() > Limit::MAX.rows() {
+    let strict = order.rule.references == References::Refuse;
+    if strict && changed != batch.deleted.len() as u64 || batch.deleted.len() > Limit::MAX.rows() {
         // Triggers and cascades count, here and in any other table.
         return Err(refuse(order, FailureKind::Invariant, "a batch would change more rows than it names"));
     }
-    Ok(batch)
+    guarded.finish().map_err(sql_failed)?;
+    Ok(Ok(batch))
 }
 
-fn refuse(order: &Order<'_>, kind: FailureKind, why: &str) -> Failure {
+pub(super) fn refuse(order: &Order<'_>, kind: FailureKind, why: &str) -> Failure {
     let what = format!("table `{}` of {}: {why}", order.rule.table, order.file.path.display());
     Failure::new(kind, what, remedy(kind))
-}
-
-/// The two statements of a batch. Both carry every guard, so that a row that changed after it was
-/// nominated survives; between them the row is read once more in memory, so that neither a slip in
-/// the SQL nor a fault of the engine can commit the deletion of a row that is not finished.
-struct Guarded<'a> {
-    select: CachedStatement<'a>,
-    delete: CachedStatement<'a>,
-    guards: Vec<Value>,
-    columns: Vec<Identifier>,
-}
-
-impl<'a> Guarded<'a> {
-    fn prepare(connection: &'a Connection, rule: &Rule, cutoff: Cutoff) -> rusqlite::Result<Self> {
-        let predicate = rule.is_deletable(cutoff);
-        let columns = predicate.columns();
-        let list = columns.iter().map(column).collect::<Vec<_>>().join(", ");
-        let table = table(&rule.table);
-        let guards = Sql::new(&format!("{} AND ", key_is(&rule.key))).predicate(&predicate);
-        Ok(Self {
-            select: connection
-                .prepare_cached(&format!("SELECT {list} FROM {table} WHERE {}", guards.text))?,
-            delete: connection.prepare_cached(&format!("DELETE FROM {table} WHERE {}", guards.text))?,
-            guards: guards.bound,
-            columns,
-        })
-    }
-
-    fn delete(&mut self, connection: &Connection, order: &Order<'_>, key: &Key) -> Result<Outcome, Failure> {
-        let sql_failed = |error: &rusqlite::Error| failed(order, "delete a row", error);
-        let bound = bound(key, &self.guards);
-        match self.select(&bound).map_err(|error| sql_failed(&error))? {
-            None => return Ok(Outcome::Spared),
-            Some(row) => self.check(order, &row)?,
-        }
-        match self.delete.execute(params_from_iter(&bound)) {
-            Ok(0) => Ok(Outcome::Skipped(SkipReason::Ignored)),
-            Ok(1) => Ok(Outcome::Deleted),
-            Ok(_) => Err(refuse(order, FailureKind::Invariant, "one key would delete more than one row")),
-            // A trigger may have rolled everything back: then nothing of this batch is left to commit.
-            Err(error) if is_constraint(&error) && !connection.is_autocommit() => {
-                Ok(Outcome::Skipped(SkipReason::Constraint))
-            }
-            Err(error) => Err(sql_failed(&error)),
-        }
-    }
-
-    fn select(&mut self, bound: &[Value]) -> rusqlite::Result<Option<Vec<Value>>> {
-        let mut rows = self.select.query(params_from_iter(bound))?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        (0..self.columns.len()).map(|index| Ok(read(row.get_ref(index)?))).collect::<Result<_, _>>().map(Some)
-    }
-
-    fn check(&self, order: &Order<'_>, row: &[Value]) -> Result<(), Failure> {
-        let value = |column: &Identifier| {
-            let index = self.columns.iter().position(|known| known == column);
-            index.and_then(|index| row.get(index)).unwrap_or(&Value::Null)
-        };
-        let finished = order.rule.state_of(&value) == State::Done;
-        if finished && order.rule.is_deletable(order.cutoff).holds(&value) {
-            return Ok(());
-        }
-        Err(refuse(
-            order,
-            FailureKind::Invariant,
-            "a batch would delete a row that is not finished and expired",
-        ))
-    }
-}
-
-fn bound(key: &Key, guards: &[Value]) -> Vec<Value> {
-    let with_class = |value: &Value| [value.clone(), Value::Text(storage_class(value).into())];
-    key.values().iter().flat_map(with_class).chain(guards.iter().cloned()).collect()
 }
 
 /// A COMMIT that finds a reader in its way (rollback journal) is taken back at once: while it
@@ -181,16 +154,20 @@ fn commit(
     connection: &Connection,
     order: &Order<'_>,
     mut batch: Batch,
+    keys: &[Key],
     begun: Instant,
-) -> Result<Attempt, Failure> {
+) -> Result<Tried, Failure> {
     batch.cost.work = begun.elapsed();
     let Err(error) = connection.execute_batch("COMMIT") else {
         batch.cost.commit = begun.elapsed().saturating_sub(batch.cost.work);
-        return Ok(Attempt::Committed(batch));
+        return Ok(Tried::Ended(Attempt::Committed(batch)));
     };
     roll_back(connection);
     if is_busy(&error) {
-        return Ok(Attempt::Busy(begun.elapsed()));
+        return Ok(Tried::Ended(Attempt::Busy(begun.elapsed())));
+    }
+    if let Some(fewer) = without_the_refused(&error, &batch, keys) {
+        return Ok(Tried::Again(fewer, begun.elapsed()));
     }
     if is_certain(&error) {
         return Err(failed(order, "commit a batch", &error));
@@ -198,6 +175,17 @@ fn commit(
     let cause = failed(order, "commit a batch", &error);
     let what = format!("{}; whether it took effect is not known", cause.what());
     Err(Failure::new(FailureKind::CommitUnknown, what, remedy(FailureKind::CommitUnknown)))
+}
+
+/// A deferred constraint speaks only at the COMMIT, and of no row: the first one that was deleted is
+/// tried alone, and left when it is the one.
+fn without_the_refused(error: &rusqlite::Error, batch: &Batch, keys: &[Key]) -> Option<Try> {
+    if !is_constraint(error) {
+        return None;
+    }
+    let first = keys.iter().position(|key| batch.deleted.contains(key))?;
+    let is_alone = batch.deleted.len() == 1 || batch.cost.rows == first + 1;
+    Some(Try { keys: first + 1, last_is_left: is_alone.then_some(SkipReason::Constraint) })
 }
 
 /// After a failure the engine may have rolled back by itself; then there is nothing to do.

@@ -66,6 +66,23 @@ impl Pass {
         }
     }
 
+    /// The rows of which each of these holds, at most [`FIXED`] of them, instead of the states.
+    pub fn of(
+        rule: &Rule,
+        flags: Vec<Predicate>,
+        now: UnixTime,
+        rowid: Option<&str>,
+        journal: Journal,
+    ) -> Self {
+        let tally = Tally { rule: rule.clone(), sums: vec![0; flags.len()], flags, oldest: None };
+        Self { tallies: vec![tally], ..Self::new(&[], rule, now, rowid, journal) }
+    }
+
+    /// How many rows were found for each flag of [`Pass::of`].
+    pub fn sums(self) -> Vec<u64> {
+        self.tallies.into_iter().flat_map(|tally| tally.sums).collect()
+    }
+
     /// The last row of the next window; nothing when the rest of the table is the window.
     fn end(&self, connection: &Connection) -> rusqlite::Result<Option<Vec<Value>>> {
         let Some(rows) = self.rows else { return Ok(None) };

@@ -29,6 +29,12 @@ pub(super) fn is_constraint(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
+/// Whether a statement failed by what it met in a row, and not by the engine or its files.
+pub(super) fn is_statement_error(error: &Error) -> bool {
+    use ErrorCode::{TooBig, TypeMismatch, Unknown};
+    matches!(error.sqlite_error_code(), Some(Unknown | TooBig | TypeMismatch))
+}
+
 /// `action` completes the sentence "cannot …", for example `search table keys`.
 pub(crate) fn explain(path: &Path, action: &str, error: &Error) -> Failure {
     if is_cut_off(error) {

@@ -7,6 +7,8 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::access::{Access, admit, open_untouched};
 use super::failure::explain;
+use super::known::Known;
+use super::references::foreign_keys;
 use super::render::{WalkedBy, quoted};
 use super::search;
 use crate::plan::{Cutoff, Failure, Rule, TableFacts, TableKind, UnixTime};
@@ -20,6 +22,7 @@ pub(crate) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
 /// What a look at the schema gave.
 pub(super) struct Looked {
     pub facts: Vec<TableFacts>,
+    pub known: Vec<Known>,
     pub version: i64,
 }
 
@@ -27,8 +30,14 @@ impl Looked {
     pub fn at(connection: &Connection, path: &Path, rules: &[Rule]) -> rusqlite::Result<Self> {
         let version = schema_version(connection)?;
         let database = path.display().to_string();
-        let facts = rules.iter().map(|rule| table_facts(connection, &database, rule));
-        Ok(Self { facts: facts.collect::<rusqlite::Result<_>>()?, version })
+        let (mut facts, mut known) = (Vec::new(), Vec::new());
+        for rule in rules {
+            let found = table_facts(connection, &database, rule)?;
+            let how = Known::of(connection, rule, &found)?;
+            facts.push(TableFacts { in_clock_order: how.by_clock.is_some(), ..found });
+            known.push(how);
+        }
+        Ok(Self { facts, known, version })
     }
 }
 
@@ -54,10 +63,10 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
         // A view may be broken, and a module the application's own: asking for their columns would fail.
         columns: if is_table { columns(connection, table)? } else { Vec::new() },
         unique: if is_table { unique_keys(connection, table)? } else { Vec::new() },
-        undeletable: if is_table { undeletable(connection, table)? } else { None },
+        undeletable: if is_table { undeletable(connection, table) } else { None },
         is_utf8: is_utf8(connection)?,
         in_key_order: !is_table || in_key_order(connection, rule)?,
-        referenced_by: if is_table { referencing_tables(connection, table)? } else { Vec::new() },
+        referenced_by: if is_table { foreign_keys(connection, table)? } else { Vec::new() },
         delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
         tables: names(
             connection,
@@ -65,6 +74,7 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
             table,
         )?,
         rowid: if is_table { rowid_alias(connection, table)? } else { None },
+        in_clock_order: false,
     })
 }
 
@@ -89,7 +99,7 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
 /// The engine says whether a step of the search would have to sort.
 fn in_key_order(connection: &Connection, rule: &Rule) -> rusqlite::Result<bool> {
     let any = Cutoff::new(UnixTime::from_millis(0), Duration::ZERO);
-    let search = search::sql(rule, &WalkedBy::key(&rule.key), any, &Leg::default());
+    let search = search::by_key(rule, &WalkedBy::key(&rule.key), any, &Leg::default(), None);
     // A column that is not there is a finding of its own.
     let Ok(mut statement) = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", search.text)) else {
         return Ok(true);
@@ -113,21 +123,13 @@ fn unique_keys(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Vec
     Ok(keys)
 }
 
-fn referencing_tables(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT DISTINCT child.name FROM main.sqlite_schema AS child, pragma_foreign_key_list(child.name) AS key \
-               WHERE child.type = 'table' AND key.\"table\" = ?1 COLLATE NOCASE ORDER BY child.name";
-    names(connection, sql, table)
-}
-
 fn is_utf8(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("PRAGMA encoding", [], |row| Ok(row.get_ref(0)?.as_bytes()? == b"UTF-8"))
 }
 
-/// What the engine says against any DELETE, unless a trigger is the cause, which is a finding of its own.
-fn undeletable(connection: &Connection, table: &str) -> rusqlite::Result<Option<String>> {
-    let error = connection.prepare(&format!("DELETE FROM main.{}", quoted(table))).err();
-    let by_trigger = error.is_some() && !delete_triggers(connection, table)?.is_empty();
-    Ok(error.filter(|_| !by_trigger).map(|error| error.to_string()))
+/// What the engine says against any DELETE.
+fn undeletable(connection: &Connection, table: &str) -> Option<String> {
+    connection.prepare(&format!("DELETE FROM main.{}", quoted(table))).err().map(|error| error.to_string())
 }
 
 /// The engine says whether a DELETE would run a program beside it; only then are the triggers named.

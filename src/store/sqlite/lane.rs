@@ -95,7 +95,10 @@ impl Lane {
                 Err(trouble) => return (None, work, Err(trouble)),
             };
             let answer = work(&working);
-            (Some(working), work, answer)
+            let is_replaced =
+                matches!(&answer, Err(Trouble::Failed(failure)) if failure.kind() == FailureKind::Replaced);
+            // The next call opens the file that is there now.
+            ((!is_replaced).then_some(working), work, answer)
         });
         let (working, work, answer) = done.await?;
         self.working = working;

@@ -6,13 +6,21 @@
 
 mod abandoned;
 mod access;
+mod around;
 mod batch;
 mod census;
+mod examine;
 mod failure;
+mod guarded;
 mod inspect;
+mod known;
 mod lane;
+mod references;
 mod render;
+mod sample;
 mod search;
+mod trial;
+mod witness;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +36,7 @@ use self::census::Pass;
 pub(crate) use self::failure::{explain, is_certain, remedy};
 pub(crate) use self::inspect::schema_version;
 use self::inspect::{Looked, look_untouched};
+use self::known::Known;
 use self::lane::{Lane, Trouble, Working, blocking};
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
@@ -41,15 +50,15 @@ pub struct Sqlite {
     lane: Lane,
     /// The schema for which the tables were last inspected.
     inspected: Option<i64>,
-    /// The names by which the rows of each inspected table are numbered.
-    rowids: Vec<(Rule, Option<String>)>,
+    /// What is known of each inspected table.
+    known: Vec<(Rule, Known)>,
 }
 
 impl Sqlite {
     /// A store that has opened nothing yet. `stop` ends a wait and interrupts a read.
     #[must_use]
     pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
-        Self { lane: Lane::new(path, access, busy_timeout, stop), inspected: None, rowids: Vec::new() }
+        Self { lane: Lane::new(path, access, busy_timeout, stop), inspected: None, known: Vec::new() }
     }
 
     async fn look(&mut self, rules: &[Rule]) -> Result<Looked, Failure> {
@@ -67,8 +76,9 @@ impl Sqlite {
         Ok(self.lane.call("read the schema", look).await?.0)
     }
 
-    fn rowid(&self, rule: &Rule) -> Option<String> {
-        self.rowids.iter().find(|(known, _)| known == rule).and_then(|(_, rowid)| rowid.clone())
+    fn known(&self, rule: &Rule) -> Known {
+        let known = self.known.iter().find(|(known, _)| known == rule);
+        known.map(|(_, known)| known.clone()).unwrap_or_default()
     }
 }
 
@@ -76,16 +86,16 @@ impl Store for Sqlite {
     async fn inspect(&mut self, rules: &[Rule]) -> Result<Vec<TableFacts>, Failure> {
         let looked = self.look(rules).await?;
         self.inspected = Some(looked.version);
-        let rowids = looked.facts.iter().map(|facts| facts.rowid.clone());
-        self.rowids = rules.iter().cloned().zip(rowids).collect();
+        self.known = rules.iter().cloned().zip(looked.known).collect();
         Ok(looked.facts)
     }
 
     async fn search(&mut self, rule: &Rule, cutoff: Cutoff, leg: &Leg) -> Result<Step, Failure> {
-        let (rule, leg) = (rule.clone(), leg.clone());
+        let (known, rule, leg) = (self.known(rule), rule.clone(), leg.clone());
         let step = move |working: &Working| {
             let journal = working.open.journal;
-            working.read("search", |connection| search::step(connection, journal, &rule, cutoff, &leg))
+            working
+                .read("search", |connection| search::step(connection, journal, &rule, cutoff, &leg, &known))
         };
         Ok(self.lane.call("search", step).await?.0)
     }
@@ -101,15 +111,16 @@ impl Store for Sqlite {
             let what = format!("{} was not inspected before a batch", self.lane.path.display());
             return Err(Failure::new(FailureKind::Internal, what, remedy(FailureKind::Internal)));
         };
-        let (rule, keys) = (rule.clone(), keys.to_vec());
+        let (known, rule, keys) = (self.known(rule), rule.clone(), keys.to_vec());
         let mut held_in_vain = Duration::ZERO;
         let batch = move |working: &Working| {
-            let order = Order { file: &working.file, rule: &rule, cutoff, bound, schema_version };
+            let referenced = known.referenced.as_deref();
+            let order = Order { file: &working.file, rule: &rule, cutoff, bound, schema_version, referenced };
             match attempt(&working.open.connection, &order, &keys) {
                 Ok(Attempt::Committed(batch)) => {
                     // Whatever hinders a checkpoint hinders the application's too; nothing of ours depends on it.
                     let _ = working.open.checkpoint_if_due();
-                    Ok(Batch { held_in_vain, ..batch })
+                    Ok(Batch { held_in_vain: held_in_vain + batch.held_in_vain, ..batch })
                 }
                 Ok(Attempt::Busy(held)) => {
                     held_in_vain += held;
@@ -124,7 +135,7 @@ impl Store for Sqlite {
 
     async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
         let Some(first) = rules.first() else { return Ok(Vec::new()) };
-        let rowid = self.rowid(first);
+        let rowid = self.known(first).rowid;
         let journal = self.lane.call("read the database", |working| Ok(working.open.journal)).await?.0;
         let pass = Pass::new(rules, first, now, rowid.as_deref(), journal);
         Ok(self.lane.walk("count", pass).await?.counts())
@@ -150,7 +161,7 @@ impl Store for Sqlite {
         now: UnixTime,
         most: usize,
     ) -> Result<Vec<(Key, UnixTime)>, Failure> {
-        let oldest = Oldest::new(rule, now, self.rowid(rule).as_deref(), most);
+        let oldest = Oldest::new(rule, now, self.known(rule).rowid.as_deref(), most);
         Ok(self.lane.walk("look for abandoned rows", oldest).await?.rows())
     }
 }
@@ -164,7 +175,7 @@ pub(crate) fn expired_keys(
 ) -> rusqlite::Result<Vec<Key>> {
     let (mut keys, mut leg) = (Vec::new(), Leg::default());
     loop {
-        let step = search::step(connection, Journal::Wal, rule, cutoff, &leg)?;
+        let step = search::step(connection, Journal::Wal, rule, cutoff, &leg, &Known::default())?;
         keys.extend(step.nominated);
         if keys.len() >= limit.rows() || step.read_to.is_none() {
             keys.truncate(limit.rows());

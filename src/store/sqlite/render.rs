@@ -118,6 +118,11 @@ impl WalkedBy {
         rowid.map_or_else(|| Self::key(key), |rowid| Self(vec![format!("t.{rowid}")]))
     }
 
+    /// The clock column, then what tells the rows of one instant apart.
+    pub fn clock(clock: &Identifier, row: Vec<String>) -> Self {
+        Self(std::iter::once(column(clock)).chain(row).collect())
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -125,6 +130,11 @@ impl WalkedBy {
     /// For SELECT and ORDER BY.
     pub fn list(&self) -> String {
         self.0.join(", ")
+    }
+
+    /// For ORDER BY from the other end.
+    pub fn descending(&self) -> String {
+        self.0.iter().map(|column| format!("{column} DESC")).collect::<Vec<_>>().join(", ")
     }
 
     /// `(a, b) > (?, ?)`, which an index answers as it stands.
@@ -189,6 +199,33 @@ fn render(predicate: &Predicate) -> Sql {
         Predicate::All(parts) => joined(parts, " AND ", "1"),
         Predicate::Any(parts) => joined(parts, " OR ", "0"),
         Predicate::Not(part) => Sql::new("NOT ").append(render(part)),
+    }
+}
+
+/// Terms that follow from the predicate, said as an index wants to hear them: a number at or before a
+/// bound, and, where asked for, a column that has a value, or one of some values.
+pub(super) fn plain_terms(predicate: &Predicate, with_states: bool) -> Vec<Sql> {
+    let plain = |value: &Literal| match value {
+        Literal::Text(text) if text.contains('\0') => None,
+        Literal::Text(text) => Some(format!("'{}'", text.replace('\'', "''"))),
+        Literal::Integer(integer) => Some(integer.to_string()),
+    };
+    match predicate {
+        Predicate::AtOrBefore { .. } => vec![render(predicate)],
+        Predicate::Present { .. } if with_states => vec![render(predicate)],
+        Predicate::All(parts) => parts.iter().flat_map(|part| plain_terms(part, with_states)).collect(),
+        Predicate::Any(parts) if with_states => {
+            let Some(Predicate::Is { column: name, .. }) = parts.first() else { return Vec::new() };
+            let values = parts.iter().map(|part| match part {
+                Predicate::Is { column, value } if column == name => plain(value),
+                _ => None,
+            });
+            let Some(values) = values.collect::<Option<Vec<String>>>() else { return Vec::new() };
+            let (name, many) = (column(name), values.len() > 1);
+            let values = values.join(", ");
+            vec![Sql::new(&if many { format!("{name} IN ({values})") } else { format!("{name} = {values}") })]
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -1,12 +1,13 @@
-//! One step of a search: read on in key order and nominate, outside the write lock.
+//! One step of a search: read on in the order of a walk and nominate, outside the write lock.
 
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::render::{Sql, WalkedBy, table};
+use super::known::{ByClock, Known};
+use super::render::{Sql, WalkedBy, plain_terms, table};
 use crate::plan::{Cutoff, Journal, Key, Rule, Value};
-use crate::store::{Leg, Step};
+use crate::store::{Leg, Place, Step, Walk};
 
 /// Bounds of one step: rows read, time, and bytes of nominated keys. In rollback-journal mode a
 /// writer's COMMIT waits for a step.
@@ -20,10 +21,17 @@ pub(super) fn step(
     rule: &Rule,
     cutoff: Cutoff,
     leg: &Leg,
+    known: &Known,
 ) -> rusqlite::Result<Step> {
     let begun = Instant::now();
-    let walked = WalkedBy::key(&rule.key);
-    let sql = sql(rule, &walked, cutoff, leg);
+    let keys = WalkedBy::key(&rule.key);
+    let referenced = known.referenced.as_deref().filter(|_| leg.without_referenced);
+    let (walked, sql) = match (leg.walk, &known.by_clock) {
+        (Walk::Clock, Some(clock)) => (&clock.walked, by_clock(rule, clock, cutoff, leg, referenced)),
+        // A place of another walk means nothing to this one.
+        (Walk::Clock, None) => (&keys, by_key(rule, &keys, cutoff, &Leg::default(), referenced)),
+        (Walk::Keys, _) => (&keys, by_key(rule, &keys, cutoff, leg, referenced)),
+    };
     let mut statement = connection.prepare_cached(&sql.text)?;
     let mut rows = statement.query(params_from_iter(sql.bound))?;
     let (mut nominated, mut bytes, mut count, mut last) = (Vec::new(), 0, 0, None);
@@ -32,12 +40,12 @@ pub(super) fn step(
             break count < ROWS;
         };
         count += 1;
-        let key = Key::new(walked.place(row, 1)?);
         if row.get(0)? {
+            let key = Key::new(keys.place(row, 1 + walked.len())?);
             bytes += key.size();
-            nominated.push(key.clone());
+            nominated.push(key);
         }
-        last = Some(key);
+        last = Some(Place::new(walked.place(row, 1)?));
         if bytes >= KEY_BYTES || begun.elapsed() >= TIME {
             break false;
         }
@@ -51,16 +59,49 @@ pub(super) fn step(
 }
 
 /// A key is read as it is stored; a row without one cannot be deleted by it and is not read.
-pub(super) fn sql(rule: &Rule, walked: &WalkedBy, cutoff: Cutoff, leg: &Leg) -> Sql {
-    let list = walked.list();
-    let mut sql = Sql::new("SELECT ")
-        .predicate(&rule.is_deletable(cutoff))
-        .push(&format!(", {list} FROM {} WHERE ", table(&rule.table)))
-        .predicate(&rule.has_key());
+pub(super) fn by_key(
+    rule: &Rule,
+    walked: &WalkedBy,
+    cutoff: Cutoff,
+    leg: &Leg,
+    referenced: Option<&str>,
+) -> Sql {
+    let from = format!("{} WHERE ", table(&rule.table));
+    within(nominates(rule, walked, cutoff, referenced).push(&from).predicate(&rule.has_key()), walked, leg)
+}
+
+/// Only rows that an index finds at or before the cutoff are read.
+pub(super) fn by_clock(
+    rule: &Rule,
+    by_clock: &ByClock,
+    cutoff: Cutoff,
+    leg: &Leg,
+    referenced: Option<&str>,
+) -> Sql {
+    let from = format!("{} INDEXED BY {} WHERE 1", table(&rule.table), by_clock.index);
+    let mut sql = nominates(rule, &by_clock.walked, cutoff, referenced).push(&from);
+    for term in plain_terms(&rule.is_deletable(cutoff), by_clock.with_states) {
+        sql = sql.push(" AND ").append(term);
+    }
+    within(sql, &by_clock.walked, leg)
+}
+
+/// Whether a row is nominated, its place, its key.
+fn nominates(rule: &Rule, walked: &WalkedBy, cutoff: Cutoff, referenced: Option<&str>) -> Sql {
+    let sql = Sql::new("SELECT ").predicate(&rule.is_deletable(cutoff));
+    let sql = match referenced {
+        Some(referenced) => sql.push(&format!(" AND NOT {referenced}")),
+        None => sql,
+    };
+    sql.push(&format!(", {}, {} FROM ", walked.list(), WalkedBy::key(&rule.key).list()))
+}
+
+fn within(mut sql: Sql, walked: &WalkedBy, leg: &Leg) -> Sql {
     for (bound, comparison) in [(&leg.after, ">"), (&leg.until, "<=")] {
-        if let Some(key) = bound {
-            sql = sql.push(" AND ").append(walked.compared(comparison, key.values()));
+        if let Some(place) = bound {
+            sql = sql.push(" AND ").append(walked.compared(comparison, place.values()));
         }
     }
+    let list = walked.list();
     sql.push(&format!(" ORDER BY {list} LIMIT ")).bind(Value::Integer(ROWS as i64))
 }
