@@ -98,6 +98,8 @@ pub(crate) fn admit(path: &Path, access: Access) -> Result<Admitted, Failure> {
     })
 }
 
+const READ_ONLY: &str = "mount the file system so that it can be written (under systemd also ReadWritePaths=, in a container without `readOnly`)";
+
 fn check_rights(shown: &Path, file: &Path, folder: &Path, access: Access) -> Result<(), Failure> {
     let mut needed = vec![(file, Rights::READ_OK, "read")];
     // A reader of a WAL database makes the -wal and -shm that are missing, and with the mode of a
@@ -110,6 +112,9 @@ fn check_rights(shown: &Path, file: &Path, folder: &Path, access: Access) -> Res
         rustix::fs::access(path, rights).map_err(|errno| {
             let user = rustix::process::geteuid().as_raw();
             let what = format!("user {user} may not {verb} {}: {}", shown.display(), io::Error::from(errno));
+            if errno == rustix::io::Errno::ROFS {
+                return Failure::new(FailureKind::Permission, what, READ_ONLY);
+            }
             refuse(FailureKind::Permission, what)
         })?;
     }
