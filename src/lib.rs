@@ -9,8 +9,8 @@
 //!
 //! *database*: one SQLite file. *table*: one table under one rule. *state*: pending, done, or
 //! unknown. *clock column*: what retention counts from, `expires` or `since`. *cutoff*: now less the
-//! retention; a done row at or before it is *expired*. *search*: reads rows in key order and
-//! nominates. *batch*: up to 100 nominated keys, selected again and deleted in one transaction.
+//! retention; a done row at or before it is *expired*. *search*: reads rows in key order, or those
+//! that an index finds expired, and nominates. *batch*: up to 100 nominated keys, selected again and deleted in one transaction.
 //! *tick*: one ring of a database's schedule. *sweep*: what a tick does to one table. *census*: the
 //! count by state. *abandoned*: a pending row past its time. *finding*, *hold*: what a look at a
 //! table shows, and one so severe that nothing is deleted. *report*: what a sweep did.

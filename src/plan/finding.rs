@@ -1,6 +1,7 @@
 //! What a look at a table shows: a reason, a severity, a remedy. Made here once, from facts.
 
 use super::failure::one_line;
+use super::references::reference_findings;
 use super::{Failure, FailureKind, ForeignKey, Identifier, References, Rule};
 
 /// Why nothing is deleted: the label `reason` of `keysweep_held`.
@@ -230,50 +231,6 @@ fn engine_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding>
         findings.push(Finding::schema(format!("{place}: the database keeps its text as UTF-16"), remedy));
     }
     findings
-}
-
-fn reference_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
-    if rule.references != References::Refuse {
-        return facts.referenced_by.iter().filter_map(|key| slow_child(key, place)).collect();
-    }
-    let held = |what: String, remedy: &str| Finding {
-        severity: Severity::Hold(HoldReason::References),
-        what,
-        remedy: remedy.into(),
-    };
-    let mut findings = Vec::new();
-    if !facts.referenced_by.is_empty() {
-        let mut children: Vec<&str> = facts.referenced_by.iter().map(|key| key.child.as_str()).collect();
-        children.dedup();
-        let children = children.join(", ");
-        findings.push(held(
-            format!("{place} is referenced by foreign keys of {children}"),
-            "set `references = \"skip\"` to keep the rows that are referred to, or `\"cascade\"` to run the declared actions, or drop the reference",
-        ));
-    }
-    if !facts.delete_triggers.is_empty() {
-        let triggers = facts.delete_triggers.join(", ");
-        findings.push(held(
-            format!("{place} has triggers that fire on DELETE: {triggers}"),
-            "set `references = \"skip\"` or `\"cascade\"` to let it fire, or drop the trigger",
-        ));
-    }
-    findings
-}
-
-/// Every deletion looks for the rows that refer.
-fn slow_child(key: &ForeignKey, place: &str) -> Option<Finding> {
-    let columns: Vec<String> = key.columns.iter().map(|(from, _)| quoted(from)).collect();
-    let columns = columns.join(", ");
-    let what =
-        format!("{place}: no index finds the rows of `{}` that refer to a row by {columns}", key.child);
-    let index = quoted(&format!("{}_references", key.child));
-    let remedy = format!("CREATE INDEX {index} ON {} ({columns})", quoted(&key.child));
-    (!key.is_indexed).then_some(Finding { severity: Severity::Advice, what, remedy })
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn or_none(names: &[String]) -> String {

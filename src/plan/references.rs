@@ -1,5 +1,7 @@
 //! What hangs on a table, and what its rule says to do about it.
 
+use super::{Finding, HoldReason, Rule, Severity, TableFacts};
+
 /// What to do where foreign keys or delete triggers hang on the table: the key `references`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum References {
@@ -61,4 +63,49 @@ impl ForeignKey {
             References::Cascade => self.refuses,
         }
     }
+}
+
+/// A hold where the rule refuses them; else what makes them slow.
+pub(super) fn reference_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
+    if rule.references != References::Refuse {
+        return facts.referenced_by.iter().filter_map(|key| slow_child(key, place)).collect();
+    }
+    let held = |what: String, remedy: &str| Finding {
+        severity: Severity::Hold(HoldReason::References),
+        what,
+        remedy: remedy.into(),
+    };
+    let mut findings = Vec::new();
+    if !facts.referenced_by.is_empty() {
+        let mut children: Vec<&str> = facts.referenced_by.iter().map(|key| key.child.as_str()).collect();
+        children.dedup();
+        let children = children.join(", ");
+        findings.push(held(
+            format!("{place} is referenced by foreign keys of {children}"),
+            "set `references = \"skip\"` to keep the rows that are referred to, or `\"cascade\"` to run the declared actions, or drop the reference",
+        ));
+    }
+    if !facts.delete_triggers.is_empty() {
+        let triggers = facts.delete_triggers.join(", ");
+        findings.push(held(
+            format!("{place} has triggers that fire on DELETE: {triggers}"),
+            "set `references = \"skip\"` or `\"cascade\"` to let it fire, or drop the trigger",
+        ));
+    }
+    findings
+}
+
+/// Every deletion looks for the rows that refer.
+fn slow_child(key: &ForeignKey, place: &str) -> Option<Finding> {
+    let columns: Vec<String> = key.columns.iter().map(|(from, _)| quoted(from)).collect();
+    let columns = columns.join(", ");
+    let what =
+        format!("{place}: no index finds the rows of `{}` that refer to a row by {columns}", key.child);
+    let index = quoted(&format!("{}_references", key.child));
+    let remedy = format!("CREATE INDEX {index} ON {} ({columns})", quoted(&key.child));
+    (!key.is_indexed).then_some(Finding { severity: Severity::Advice, what, remedy })
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -8,6 +8,8 @@ mod support;
 
 mod application;
 mod boundary;
+mod changed;
+mod check;
 mod clocks;
 mod commands;
 mod contract;
@@ -15,6 +17,7 @@ mod crash;
 mod crashed;
 mod daemon;
 mod demo;
+mod explain;
 mod http;
 mod index;
 mod invariant;

@@ -3,7 +3,7 @@
 use crate::support::database::KEY_TABLE;
 use crate::support::{Daemon, Database, Journal, is_long, wait_for};
 
-const MOST_KIB: u64 = 30 * 1024;
+pub const MOST_KIB: u64 = 30 * 1024;
 const DELETED: &str = r#"keysweep_deleted_rows_total{database="app",table="keys"}"#;
 /// Batches after which the size of one has been learnt.
 const LEARNT: f64 = 10.0;
@@ -60,7 +60,7 @@ fn small(rows: u32) -> String {
 }
 
 /// The most that was ever resident.
-fn peak_kib(daemon: &Daemon) -> u64 {
+pub fn peak_kib(daemon: &Daemon) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

@@ -121,6 +121,40 @@ fn a_sweep_reads_each_row_once_whatever_the_number_of_batches() {
     assert!(store.deleted.is_sorted());
 }
 
+/// 500,000 rows; with `KEYSWEEP_LONG` set it is 5,000,000.
+#[test]
+fn a_sweep_of_a_large_table_without_a_useful_index_is_one_walk() {
+    let rows = if crate::support::is_long() { 5_000_000 } else { 500_000 };
+    let database = Database::with_keys(Journal::Wal, []);
+    database.shell(&format!(
+        "PRAGMA synchronous = OFF; WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {})
+         INSERT INTO keys SELECT printf('%08d', i), '', 'done', NULL, iif(i % 1000, 1000, 1) FROM n;",
+        rows - 1
+    ));
+    let (report, store) = Swept::new(&database).tick(u64::MAX, None);
+    assert_eq!((report.stop, report.deleted), (Stop::Drained, rows / 1000));
+    let searched = &store.searched_after;
+    assert!(searched.windows(2).all(|pair| pair[0] < pair[1]), "a step read what another one had read");
+    assert!(searched.len() >= rows as usize / 2_000);
+}
+
+/// Pending rows that an index of the clock column puts before the due ones.
+#[test]
+fn rows_behind_many_that_an_index_finds_in_vain_go_though_each_tick_is_cut() {
+    let database = Database::with_keys(Journal::Wal, []);
+    database.shell(
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
+         INSERT INTO keys SELECT printf('%06d', i), '', 'pending', NULL, 1 FROM n;
+         INSERT INTO keys VALUES ('a', '', 'done', NULL, 2), ('000000b', '', 'done', NULL, 3);
+         CREATE INDEX by_expiry ON keys(expires);",
+    );
+    let mut swept = Swept::new(&database);
+    let stops: Vec<Stop> =
+        (0..150).map(|_| swept.tick(u64::MAX, Some(Duration::from_micros(500))).0.stop).collect();
+    assert_eq!(stops[0], Stop::Budget, "no tick was cut: {stops:?}");
+    assert_eq!(database.shell("SELECT count(*) FROM keys WHERE status = 'done'"), "0\n");
+}
+
 #[test]
 fn a_cut_sweep_goes_on_where_it_ended_and_goes_round_once_before_it_is_drained() {
     let database = Database::with_keys(Journal::Wal, []);
