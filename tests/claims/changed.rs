@@ -45,8 +45,8 @@ impl<F: FnMut(usize) + Send> Store for Meddled<F> {
         self.store.delete_batch(rule, cutoff, keys, bound).await
     }
 
-    async fn count(&mut self, rule: &Rule, now: UnixTime) -> Result<Counts, Failure> {
-        self.store.count(rule, now).await
+    async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
+        self.store.count(rules, now).await
     }
 
     async fn space(&mut self) -> Result<SpaceUsed, Failure> {

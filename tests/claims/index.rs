@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use keysweep::plan::{Done, Literal, Rule};
+use keysweep::plan::{Done, Literal, Rule, StateTest};
 use keysweep::store::Store;
 use keysweep::store::sqlite::{Access, Sqlite};
 use serde_json::json;
@@ -37,8 +37,10 @@ fn is_found_by_clock(database: &Database, rule: &Rule) -> bool {
 
 fn two_states() -> Rule {
     let mut rule = Rule::key_table(Duration::ZERO);
-    if let Done::Test(test) = &mut rule.done {
-        test.values.push(Literal::Text("failed".into()));
+    if let Done::Any(tests) = &mut rule.done
+        && let Some(StateTest::OneOf { values, .. }) = tests.first_mut()
+    {
+        values.push(Literal::Text("failed".into()));
     }
     rule
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::lane::Windows;
-use super::render::{Sql, WalkedBy, column, comparable, instant, read, table};
+use super::render::{Sql, column, comparable, instant, read, table};
+use super::walked::WalkedBy;
 use crate::plan::{
     ABANDONED_CLASSES, AbandonedCounts, Counts, Identifier, Journal, Predicate, Rule, Unfinished, UnixTime,
     Value,

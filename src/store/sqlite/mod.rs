@@ -15,11 +15,14 @@ mod guarded;
 mod inspect;
 mod known;
 mod lane;
+mod plain;
 mod references;
 mod render;
+mod rights;
 mod sample;
 mod search;
 mod trial;
+mod walked;
 mod witness;
 
 use std::path::PathBuf;

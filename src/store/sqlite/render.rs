@@ -6,7 +6,7 @@
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use crate::plan::{
     ClockColumn, Encoded, Identifier, KeyColumns, Literal, Predicate, Unit, UnixTime, Value, iso8601,
@@ -104,54 +104,6 @@ pub(super) fn key_is(key: &KeyColumns) -> String {
     key.columns().iter().enumerate().map(is).collect::<Vec<_>>().join(" AND ")
 }
 
-/// The columns that a table is walked by, in ascending order.
-#[derive(Debug, Clone)]
-pub(super) struct WalkedBy(Vec<String>);
-
-impl WalkedBy {
-    pub fn key(key: &KeyColumns) -> Self {
-        Self(key.columns().iter().map(column).collect())
-    }
-
-    /// The row's number, or the key where rows have none.
-    pub fn rowid_or_key(rowid: Option<&str>, key: &KeyColumns) -> Self {
-        rowid.map_or_else(|| Self::key(key), |rowid| Self(vec![format!("t.{rowid}")]))
-    }
-
-    /// The clock column, then what tells the rows of one instant apart.
-    pub fn clock(clock: &Identifier, row: Vec<String>) -> Self {
-        Self(std::iter::once(column(clock)).chain(row).collect())
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// For SELECT and ORDER BY.
-    pub fn list(&self) -> String {
-        self.0.join(", ")
-    }
-
-    /// For ORDER BY from the other end.
-    pub fn descending(&self) -> String {
-        self.0.iter().map(|column| format!("{column} DESC")).collect::<Vec<_>>().join(", ")
-    }
-
-    /// `(a, b) > (?, ?)`, which an index answers as it stands.
-    pub fn compared(&self, comparison: &str, values: &[Value]) -> Sql {
-        let mut sql = Sql::new(&format!("({}) {comparison} (", self.list()));
-        for (at, value) in values.iter().enumerate() {
-            sql = sql.push(if at == 0 { "" } else { ", " }).bind(value.clone());
-        }
-        sql.push(")")
-    }
-
-    /// Read this row's place from its columns `from` and following.
-    pub fn place(&self, row: &Row<'_>, from: usize) -> rusqlite::Result<Vec<Value>> {
-        (from..from + self.len()).map(|column| Ok(read(row.get_ref(column)?))).collect()
-    }
-}
-
 /// What `typeof` says of a value.
 pub(super) fn storage_class(value: &Value) -> &'static str {
     match value {
@@ -163,7 +115,7 @@ pub(super) fn storage_class(value: &Value) -> &'static str {
     }
 }
 
-fn render(predicate: &Predicate) -> Sql {
+pub(super) fn render(predicate: &Predicate) -> Sql {
     match predicate {
         Predicate::Is { column: name, value } => is(&column(name), value),
         Predicate::Equals { column: name, value } => equals(&column(name), value),
@@ -199,33 +151,6 @@ fn render(predicate: &Predicate) -> Sql {
         Predicate::All(parts) => joined(parts, " AND ", "1"),
         Predicate::Any(parts) => joined(parts, " OR ", "0"),
         Predicate::Not(part) => Sql::new("NOT ").append(render(part)),
-    }
-}
-
-/// Terms that follow from the predicate, said as an index wants to hear them: a number at or before a
-/// bound, and, where asked for, a column that has a value, or one of some values.
-pub(super) fn plain_terms(predicate: &Predicate, with_states: bool) -> Vec<Sql> {
-    let plain = |value: &Literal| match value {
-        Literal::Text(text) if text.contains('\0') => None,
-        Literal::Text(text) => Some(format!("'{}'", text.replace('\'', "''"))),
-        Literal::Integer(integer) => Some(integer.to_string()),
-    };
-    match predicate {
-        Predicate::AtOrBefore { .. } => vec![render(predicate)],
-        Predicate::Present { .. } if with_states => vec![render(predicate)],
-        Predicate::All(parts) => parts.iter().flat_map(|part| plain_terms(part, with_states)).collect(),
-        Predicate::Any(parts) if with_states => {
-            let Some(Predicate::Is { column: name, .. }) = parts.first() else { return Vec::new() };
-            let values = parts.iter().map(|part| match part {
-                Predicate::Is { column, value } if column == name => plain(value),
-                _ => None,
-            });
-            let Some(values) = values.collect::<Option<Vec<String>>>() else { return Vec::new() };
-            let (name, many) = (column(name), values.len() > 1);
-            let values = values.join(", ");
-            vec![Sql::new(&if many { format!("{name} IN ({values})") } else { format!("{name} = {values}") })]
-        }
-        _ => Vec::new(),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
-use super::render::{Sql, WalkedBy, column, key_is, read, storage_class, table};
+use super::render::{Sql, column, key_is, read, storage_class, table};
+use super::walked::WalkedBy;
 use crate::plan::{Identifier, Key, Rule, Sampled, Value};
 use crate::store::Row;
 

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params_from_iter};
 
 use super::known::{ByClock, Known};
-use super::render::{Sql, WalkedBy, plain_terms, table};
+use super::plain::plain_terms;
+use super::render::{Sql, table};
+use super::walked::WalkedBy;
 use crate::plan::{Cutoff, Journal, Key, Rule, Value};
 use crate::store::{Leg, Place, Step, Walk};
 
