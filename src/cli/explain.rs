@@ -131,7 +131,7 @@ fn print(
     now: UnixTime,
     printer: &Printer,
 ) -> Result<(), Exit> {
-    let explained = explain(rule, now, &|column| row.value(column));
+    let explained = explain(rule, now, row.is_referenced, &|column| row.value(column));
     if printer.is_json() {
         printer.line(as_json(database, rule, key, &explained, now))?;
         return Ok(());

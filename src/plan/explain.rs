@@ -22,7 +22,9 @@ pub enum Fate {
     Unreadable,
     /// It becomes due at this instant.
     NotYet(UnixTime),
-    /// The next sweep deletes it, unless a reference keeps it.
+    /// Its time has come, and another row that refers to it keeps it.
+    Referenced,
+    /// The next sweep deletes it, unless the table is held.
     Due,
 }
 
@@ -39,6 +41,7 @@ impl Fate {
             Self::Never => "never",
             Self::Unreadable => "unreadable",
             Self::NotYet(_) => "not_yet",
+            Self::Referenced => "referenced",
             Self::Due => "due",
         }
     }
@@ -62,7 +65,8 @@ impl std::fmt::Display for Fate {
             Self::Never => "kept: its clock column holds a value of `never`",
             Self::Unreadable => "kept: its clock column cannot be read in its unit, so it never expires",
             Self::NotYet(due) => return write!(f, "kept for now: due at {due}"),
-            Self::Due => "due: the next sweep deletes it, unless the table is held or a reference keeps it",
+            Self::Referenced => "kept: its time has come, and a row of another table refers to it",
+            Self::Due => "due: the next sweep deletes it, unless the table is held",
         })
     }
 }
@@ -81,7 +85,12 @@ pub struct Explanation {
 }
 
 /// Explain a row. `read` gives a column's value. The answer is `Due` for exactly the rows that a sweep may take.
-pub fn explain<'a>(rule: &Rule, now: UnixTime, read: &impl Fn(&Identifier) -> &'a Value) -> Explanation {
+pub fn explain<'a>(
+    rule: &Rule,
+    now: UnixTime,
+    is_referenced: bool,
+    read: &impl Fn(&Identifier) -> &'a Value,
+) -> Explanation {
     let clock = rule.clock.as_ref().map(|clock| read(clock.column()).clone());
     let says_never = rule.clock.as_ref().is_some_and(|clock| clock.on().says_never().holds(read));
     let instant = rule
@@ -97,7 +106,10 @@ pub fn explain<'a>(rule: &Rule, now: UnixTime, read: &impl Fn(&Identifier) -> &'
         State::Unknown => Fate::Elsewhere,
         State::Done if any(&rule.keep).holds(read) => Fate::Kept,
         State::Done if says_never => Fate::Never,
-        State::Done => finished(rule, now, instant, read),
+        State::Done => match finished(rule, now, instant, read) {
+            Fate::Due if is_referenced => Fate::Referenced,
+            fate => fate,
+        },
     };
     Explanation { state, clock, instant, fate }
 }
@@ -161,9 +173,10 @@ mod tests {
             _ => &id,
         };
         let now = UnixTime::new(1_000.0).unwrap();
-        let explanation = explain(rule, now, &read);
+        let explanation = explain(rule, now, false, &read);
         let deletable = rule.is_deletable(rule.cutoff(now).unwrap()).holds(&read);
         assert_eq!(explanation.fate.is_due(), deletable, "it must say what a sweep does");
+        assert!(!explain(rule, now, true, &read).fate.is_due(), "a row that is referred to stays");
         explanation.fate
     }
 

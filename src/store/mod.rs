@@ -152,20 +152,19 @@ pub trait Examine: Store {
     ) -> impl Future<Output = Result<Vec<(Key, Row)>, Failure>> + Send;
 }
 
-/// The values of one row.
+/// What was read of one row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row(Vec<(Identifier, Value)>);
+pub struct Row {
+    /// The value of each column that was read.
+    pub values: Vec<(Identifier, Value)>,
+    /// Whether it must stay because another row refers to it.
+    pub is_referenced: bool,
+}
 
 impl Row {
-    /// A row of these columns.
-    #[must_use]
-    pub fn new(columns: Vec<(Identifier, Value)>) -> Self {
-        Self(columns)
-    }
-
     /// The value of a column; NULL where it was not read.
     #[must_use]
     pub fn value(&self, column: &Identifier) -> &Value {
-        self.0.iter().find(|(name, _)| name == column).map_or(&Value::Null, |(_, value)| value)
+        self.values.iter().find(|(name, _)| name == column).map_or(&Value::Null, |(_, value)| value)
     }
 }

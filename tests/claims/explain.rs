@@ -120,3 +120,18 @@ fn a_key_cannot_forge_a_line_of_the_answer() {
     assert_eq!((answer.status, answer.stdout.lines().count()), (1, 1), "{answer:?}");
     assert!(!answer.stdout.contains('\u{1b}'), "{answer:?}");
 }
+
+#[test]
+fn a_row_that_another_one_refers_to_is_kept_by_it() {
+    let skip = "[[database.table]]\nreferences = 'skip'\n";
+    let database = Database::with_keys(Journal::Wal, [("free", "done", 1e9), ("kept", "done", 1e9)]);
+    database
+        .shell("CREATE TABLE receipts(key TEXT REFERENCES keys(id)); INSERT INTO receipts VALUES ('kept');");
+    let fate =
+        |key: &str| explain(&database, skip, &["--json", "--key", key]).json_lines()[0]["fate"].clone();
+    assert_eq!((fate("free"), fate("kept")), (json!("due"), json!("referenced")));
+    assert_eq!(database.sweep(skip, &[]).json_lines()[0]["deleted"], 1);
+    assert_eq!(database.ids(), ["kept"]);
+    database.shell("DELETE FROM receipts;");
+    assert_eq!(fate("kept"), json!("due"));
+}

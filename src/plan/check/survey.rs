@@ -74,8 +74,11 @@ impl Rule {
 #[must_use]
 pub fn survey_findings(rule: &Rule, survey: &Survey, workload: &Workload, now: UnixTime) -> Vec<Finding> {
     let mut findings = unit_findings(rule, &survey.sample, now);
-    findings.extend(keyless(survey));
-    findings.extend(reused(rule, survey));
+    // What is true of the table whatever the rule is said once.
+    if rule.is_first() {
+        findings.extend(keyless(survey));
+        findings.extend(reused(rule, survey));
+    }
     findings.extend(index_finding(rule, survey));
     findings.extend(inflow_finding(survey.due_in_an_hour, workload));
     findings

@@ -54,9 +54,11 @@ impl Examine for Sqlite {
     }
 
     async fn rows(&mut self, rule: &Rule, keys: &[Key]) -> Result<Vec<(Key, Row)>, Failure> {
-        let (rule, keys) = (rule.clone(), keys.to_vec());
+        let (known, rule, keys) = (self.known(rule), rule.clone(), keys.to_vec());
         let rows = move |working: &Working| {
-            working.read("look for a row", |connection| sample::rows(connection, &rule, &keys))
+            working.read("look for a row", |connection| {
+                sample::rows(connection, &rule, known.referenced.as_deref(), &keys)
+            })
         };
         Ok(self.lane.call("look for a row", rows).await?.0)
     }

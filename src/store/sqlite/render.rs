@@ -4,9 +4,9 @@
 //! turn into a text and could equal every row. State values are literals, so that a partial index
 //! on them can be used; instants are bound.
 
+use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::Connection;
 
 use crate::plan::{
     ClockColumn, Encoded, Identifier, KeyColumns, Literal, Predicate, Unit, UnixTime, Value, iso8601,

@@ -45,8 +45,13 @@ pub(super) fn sample(
     Ok(sampled)
 }
 
-/// The rows with these keys, by exact bytes and type.
-pub(super) fn rows(connection: &Connection, rule: &Rule, keys: &[Key]) -> rusqlite::Result<Vec<(Key, Row)>> {
+/// The rows with these keys, by exact bytes and type. `referenced` is true of a row that must stay.
+pub(super) fn rows(
+    connection: &Connection,
+    rule: &Rule,
+    referenced: Option<&str>,
+    keys: &[Key],
+) -> rusqlite::Result<Vec<(Key, Row)>> {
     let mut columns: Vec<Identifier> = Vec::new();
     for name in rule.columns() {
         if !columns.contains(name) {
@@ -54,17 +59,19 @@ pub(super) fn rows(connection: &Connection, rule: &Rule, keys: &[Key]) -> rusqli
         }
     }
     let list = columns.iter().map(column).collect::<Vec<_>>().join(", ");
-    let sql = format!("SELECT {list} FROM {} WHERE {}", table(&rule.table), key_is(&rule.key));
+    let (referenced, from) = (referenced.unwrap_or("0"), table(&rule.table));
+    let sql = format!("SELECT {referenced}, {list} FROM {from} WHERE {}", key_is(&rule.key));
     let mut statement = connection.prepare(&sql)?;
     let mut found = Vec::new();
     for key in keys {
-        let bound =
-            key.values().iter().flat_map(|value| [value.clone(), Value::Text(storage_class(value).into())]);
+        let class = |value: &Value| Value::Text(storage_class(value).into());
+        let bound = key.values().iter().flat_map(|value| [value.clone(), class(value)]);
         let row = statement.query_row(params_from_iter(bound), |row| {
-            let value = |(at, name): (usize, &Identifier)| Ok((name.clone(), read(row.get_ref(at)?)));
-            columns.iter().enumerate().map(value).collect::<rusqlite::Result<Vec<_>>>()
+            let value = |(at, name): (usize, &Identifier)| Ok((name.clone(), read(row.get_ref(at + 1)?)));
+            let values = columns.iter().enumerate().map(value).collect::<rusqlite::Result<_>>()?;
+            Ok(Row { values, is_referenced: row.get(0)? })
         });
-        found.extend(row.optional()?.map(|row| (key.clone(), Row::new(row))));
+        found.extend(row.optional()?.map(|row| (key.clone(), row)));
     }
     Ok(found)
 }

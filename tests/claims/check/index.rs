@@ -16,7 +16,7 @@ struct Shape {
     rule: &'static str,
 }
 
-const SHAPES: [Shape; 6] = [
+const SHAPES: [Shape; 7] = [
     Shape {
         name: "one text",
         table: "t",
@@ -48,6 +48,14 @@ const SHAPES: [Shape; 6] = [
         clock: "at",
         value: "unixepoch() - n % 7",
         rule: "done = { column = 's', is = 'not null' }",
+    },
+    Shape {
+        name: "null, of which the search makes no condition that an index could have",
+        table: "t",
+        state: ("s", "NULL"),
+        clock: "at",
+        value: "unixepoch() - n % 7",
+        rule: "done = { column = 's', is = 'null' }",
     },
     Shape {
         name: "names to be quoted",
@@ -132,6 +140,7 @@ fn the_smallest_index_that_the_search_takes_is_advised() {
         r#""t" ("at") WHERE "s" IN ('done', 'failed');"#,
         r#""t" ("at") WHERE "s" = 2;"#,
         r#""t" ("at") WHERE "s" IS NOT NULL;"#,
+        r#""t" ("at");"#,
         r#"("at ""s""") WHERE "gr""oup" = 'it''s';"#,
         r#""t" ("at");"#,
     ];
