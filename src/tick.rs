@@ -159,7 +159,7 @@ fn hold(sweeps: &mut [Sweep<'_>], facts: &[TableFacts], tell: &(dyn Fn(&Event) +
 fn severe(finding: &Finding) -> Option<(HoldReason, &Finding)> {
     match finding.severity {
         Severity::Hold(reason) => Some((reason, finding)),
-        Severity::Advice => None,
+        Severity::Fault | Severity::Advice => None,
     }
 }
 

@@ -1,10 +1,11 @@
 //! `check`: what a careful colleague would look at before letting a deleter near a database.
 
 mod guards;
+mod line;
+mod table;
 
 use std::path::Path;
 
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::print::Printer;
@@ -12,89 +13,23 @@ use super::sweep::store;
 use super::{Chosen, Exit, Outcome, chosen, runtime};
 use crate::census::census;
 use crate::clock;
-use crate::config::{Block, Database, Settings};
+use crate::config::{Block, Database, Settings, Timing};
 use crate::discover::Member;
 use crate::memory::Memory;
 use crate::plan::{
-    Counts, DatabaseName, Event, Failure, FailureKind, Guards, HoldReason, Rule, Severity, TableFacts,
-    TableLabel, Unfinished, UnixTime, length, schema_failure, table_findings,
+    Counts, Event, Failure, Finding, Guards, Rule, TableFacts, TableLabel, TablePattern, UnixTime,
+    file_findings, length, schema_failure,
 };
-use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
+use crate::store::{Examine, Store};
+use line::Line;
+use table::{look_at_rows, look_at_table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only this database, or those of the block of this name
     #[arg(long)]
     database: Option<String>,
-}
-
-/// One line of the answer.
-struct Line {
-    table: Option<String>,
-    verdict: Verdict,
-    what: String,
-    remedy: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Verdict {
-    Fine,
-    Advice,
-    Hold(HoldReason),
-    Down(FailureKind),
-}
-
-impl Verdict {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fine => "ok",
-            Self::Advice => "advice",
-            Self::Hold(_) => "hold",
-            Self::Down(_) => "down",
-        }
-    }
-
-    fn reason(self) -> Option<&'static str> {
-        match self {
-            Self::Fine | Self::Advice => None,
-            Self::Hold(reason) => Some(reason.name()),
-            Self::Down(kind) => Some(kind.name()),
-        }
-    }
-
-    fn outcome(self) -> Outcome {
-        match self {
-            Self::Fine | Self::Advice => Outcome::Yes,
-            Self::Down(
-                FailureKind::Busy
-                | FailureKind::Io
-                | FailureKind::Corrupt
-                | FailureKind::Full
-                | FailureKind::Interrupted
-                | FailureKind::Internal,
-            ) => Outcome::Unknown,
-            // It is shown before it is acted on, and ends by itself: no fault of the config.
-            Self::Hold(HoldReason::Horizon) => Outcome::Yes,
-            Self::Hold(_) | Self::Down(_) => Outcome::No,
-        }
-    }
-}
-
-impl Line {
-    fn fine(table: Option<&Rule>, what: String) -> Self {
-        Self { table: table.map(|rule| rule.label.to_string()), verdict: Verdict::Fine, what, remedy: None }
-    }
-
-    fn hold(table: Option<&Rule>, reason: HoldReason, why: &Failure) -> Self {
-        Self { verdict: Verdict::Hold(reason), ..Self::failure(table, why) }
-    }
-
-    fn failure(table: Option<&Rule>, failure: &Failure) -> Self {
-        let verdict = HoldReason::of(failure.kind()).map_or(Verdict::Down(failure.kind()), Verdict::Hold);
-        let table = table.map(|rule| rule.label.to_string());
-        Self { table, verdict, what: failure.what().into(), remedy: Some(failure.remedy().into()) }
-    }
 }
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
@@ -109,15 +44,15 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
                 None => look(database, &memory, folder.as_deref()).await,
             };
             lines.extend(faulty.as_ref().map(|failure| Line::failure(None, failure)));
-            outcome = lines.iter().map(|line| line.verdict.outcome()).fold(outcome, Ord::max);
-            print(&database.name, &lines, printer)?;
+            outcome = lines.iter().map(Line::outcome).fold(outcome, Ord::max);
+            lines.iter().try_for_each(|line| line.print(&database.name, printer))?;
         }
         for block in &empty {
-            print(block.name(), &[nothing_found(block)], printer)?;
+            nothing_found(block).print(block.name(), printer)?;
         }
         for (block, failure) in &troubles {
             outcome = outcome.max(Outcome::No);
-            print(block, &[Line::failure(None, failure)], printer)?;
+            Line::failure(None, failure).print(block, printer)?;
         }
         Ok(outcome)
     })
@@ -126,41 +61,87 @@ pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<
 fn nothing_found(block: &Block) -> Line {
     let path = block.template.path.display();
     let what = format!("no file matches {path} at present; one that comes is swept from then on");
-    let remedy = "correct `glob` if there should be one; a wildcard matches no dot at the start of a name";
-    Line { table: None, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) }
+    Line::advice(
+        what,
+        "correct `glob` if there should be one; a wildcard matches no dot at the start of a name",
+    )
 }
 
 async fn look(database: &Database, memory: &Memory, folder: Option<&Path>) -> Vec<Line> {
     let reading = clock::reading();
-    let now = reading.wall;
     let mut lines = vec![Line::fine(None, configured(database))];
     // As a sweep would be admitted, though it only reads: a file that could not be swept is a fault.
     let mut swept = store(database, Access::Write, &CancellationToken::new());
     let looked = swept.look(&database.rules).await;
+    drop(swept);
     let rules = match &looked {
         Ok(looked) => looked.iter().map(|(rule, _)| rule.clone()).collect(),
-        Err(_) => database.rules.rules(&[]),
+        Err(_) => database.rules.as_written(),
     };
-    let guards = &memory.guards(database, &rules, &reading).await;
-    lines.extend(guards::of_database(database, folder, guards));
-    let looked = match looked {
-        Ok(looked) => looked,
+    let guards = memory.guards(database, &rules, &reading).await;
+    lines.extend(guards::of_database(database, folder, &guards));
+    match looked {
+        Ok(looked) => lines.extend(look_inside(database, &looked, &guards, reading.wall).await),
+        Err(failure) => lines.push(Line::failure(None, &failure)),
+    }
+    lines
+}
+
+async fn look_inside(
+    database: &Database,
+    looked: &[(Rule, TableFacts)],
+    guards: &Guards,
+    now: UnixTime,
+) -> Vec<Line> {
+    let mut lines = unmatched(database, looked);
+    let schema = || looked.iter().flat_map(|(rule, facts)| look_at_table(rule, facts, now));
+    if looked.iter().all(|(rule, facts)| schema_failure(rule, facts).is_some()) {
+        // Nothing will be swept, so nothing is opened for more than its schema.
+        lines.extend(schema());
+        return lines;
+    }
+    let mut reader = store(database, Access::Read, &CancellationToken::new());
+    match surroundings(database, &mut reader).await {
+        Ok(findings) => lines.extend(findings.into_iter().map(|finding| Line::finding(None, finding))),
         Err(failure) => {
+            lines.extend(schema());
             lines.push(Line::failure(None, &failure));
             return lines;
         }
-    };
-    drop(swept);
-    let mut reader = store(database, Access::Read, &CancellationToken::new());
-    if let Err(failure) = reader.look(&database.rules).await {
-        lines.push(Line::failure(None, &failure));
     }
     let counts = count(database, now, &mut reader).await;
-    for (rule, facts) in &looked {
-        let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
-        lines.extend(look_at_table(rule, facts, guards, now, counts));
+    for (rule, facts) in looked {
+        lines.extend(look_at_table(rule, facts, now));
+        if schema_failure(rule, facts).is_none() {
+            let counts = counts.iter().find(|(label, _)| *label == rule.label).map(|(_, counts)| counts);
+            lines.extend(look_at_rows(database, rule, now, counts, &mut reader).await);
+            if let Some(Ok(counts)) = counts {
+                lines.extend(guards::of_table(rule, counts, guards));
+            }
+        }
     }
     lines
+}
+
+/// Patterns that no table matches yet.
+fn unmatched(database: &Database, looked: &[(Rule, TableFacts)]) -> Vec<Line> {
+    let is_unmatched = |pattern: &&TablePattern| !looked.iter().any(|(rule, _)| pattern.matches(&rule.table));
+    let advice = |pattern: &TablePattern| {
+        let what = format!(
+            "no table matches `{}` at present; one that comes is swept from then on",
+            pattern.as_str()
+        );
+        Line::advice(
+            what,
+            "correct `table` if there should be one; a table that another block names is not matched",
+        )
+    };
+    database.rules.patterns().filter(is_unmatched).map(advice).collect()
+}
+
+async fn surroundings(database: &Database, reader: &mut Sqlite) -> Result<Vec<Finding>, Failure> {
+    reader.look(&database.rules).await?;
+    Ok(file_findings(&reader.surroundings().await?))
 }
 
 /// The counts of every table that can be counted.
@@ -181,113 +162,20 @@ async fn count(
 
 fn configured(database: &Database) -> String {
     let when = match &database.timing {
-        crate::config::Timing::Every(every) => format!("every {}", length(*every)),
-        crate::config::Timing::Cron(schedule) => format!("on schedule `{}` (UTC)", schedule.text()),
+        Timing::Every(every) => format!("every {}", length(*every)),
+        Timing::Cron(schedule) => format!("on schedule `{}` (UTC)", schedule.text()),
     };
+    let budget = database
+        .budget
+        .map_or_else(|| "until the next tick".into(), |budget| format!("for {}", length(budget)));
     let off = if database.enabled { "" } else { "; deleting is off (enabled = false)" };
     format!(
-        "{}: swept {when}, batches of up to {} rows, locked at most {:.1} % of the time{off}",
+        "{}: swept {when}, at most {budget}, batches of up to {} rows, locked at most {:.1} % of the time, waits {} for a \
+         lock, counted every {}{off}",
         database.path.display(),
         database.batch,
-        database.share.get() * 100.0
+        database.share.get() * 100.0,
+        length(database.busy_timeout),
+        length(database.census),
     )
-}
-
-fn look_at_table(
-    rule: &Rule,
-    facts: &TableFacts,
-    guards: &Guards,
-    now: UnixTime,
-    counts: Option<&Result<Counts, Failure>>,
-) -> Vec<Line> {
-    let mut lines = vec![Line::fine(Some(rule), retained(rule, now))];
-    for finding in table_findings(rule, facts) {
-        let verdict = match finding.severity {
-            Severity::Hold(reason) => Verdict::Hold(reason),
-            Severity::Advice => Verdict::Advice,
-        };
-        let (what, remedy) = (finding.what, Some(finding.remedy));
-        lines.push(Line { table: Some(rule.label.to_string()), verdict, what, remedy });
-    }
-    if schema_failure(rule, facts).is_none() {
-        match counts {
-            Some(Ok(counts)) => {
-                lines.extend(counted(rule, counts));
-                lines.extend(guards::of_table(rule, counts, guards));
-            }
-            Some(Err(failure)) => lines.push(Line::failure(Some(rule), failure)),
-            None => {}
-        }
-    }
-    lines
-}
-
-fn retained(rule: &Rule, now: UnixTime) -> String {
-    let Some(clock) = &rule.clock else {
-        return "no clock column: its rows are counted, and never deleted".into();
-    };
-    let kind = if clock.is_expiry() { "expires" } else { "since" };
-    let (retention, column, unit) = (length(clock.retention()), clock.column(), clock.unit().name());
-    format!(
-        "retention {retention} past {kind} column `{column}` ({unit}): the cutoff is {} now",
-        clock.cutoff(now)
-    )
-}
-
-fn counted(rule: &Rule, counts: &Counts) -> Vec<Line> {
-    let Counts { unfinished, done, expired, unreadable, .. } = counts;
-    let what = match unfinished {
-        Some(Unfinished { pending, unknown }) => {
-            format!("{pending} pending, {done} done ({expired} expired), {unknown} unknown")
-        }
-        None => format!("{done} done ({expired} expired)"),
-    };
-    let unknown = unfinished.map_or(0, |rows| rows.unknown);
-    let mut lines = vec![Line::fine(Some(rule), what)];
-    let mut advise = |what: String, remedy: &str| {
-        let table = Some(rule.label.to_string());
-        lines.push(Line { table, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) });
-    };
-    if unknown > 0 {
-        advise(
-            format!("{unknown} rows are in a state that neither `done` nor `pending` names"),
-            "they are never deleted; if they are finished, add their value to `done`",
-        );
-    }
-    if *unreadable > 0 {
-        advise(
-            format!("the clock column of {unreadable} rows cannot be read in its unit"),
-            "they never expire; check `unit`, and whether the application writes NULL or text there",
-        );
-    }
-    let abandoned = counts.abandoned.as_ref().map_or(0, |abandoned| abandoned.older_than[0]);
-    if abandoned > 0 {
-        advise(
-            format!("{abandoned} pending rows are abandoned"),
-            "keysweep never deletes them; `keysweep pending` lists them for whoever must settle them",
-        );
-    }
-    lines
-}
-
-fn print(database: &DatabaseName, lines: &[Line], printer: &Printer) -> Result<(), Exit> {
-    for Line { table, verdict, what, remedy } in lines {
-        if printer.is_json() {
-            printer.line(json!({
-                "database": database.as_str(),
-                "table": table,
-                "severity": verdict.name(),
-                "reason": verdict.reason(),
-                "what": what,
-                "remedy": remedy,
-            }))?;
-        } else {
-            let place = table.as_ref().map_or(String::new(), |table| format!("/{table}"));
-            printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database))?;
-            if let Some(remedy) = remedy {
-                printer.line(format_args!("       -> {remedy}"))?;
-            }
-        }
-    }
-    Ok(())
 }

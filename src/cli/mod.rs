@@ -5,6 +5,7 @@ mod chosen;
 mod counter;
 mod demo;
 mod dry_run;
+mod explain;
 mod keys;
 mod package;
 mod pending;
@@ -38,8 +39,8 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Exit status:
   0  yes, done; an empty list is an answer
-  1  no: `false`, nothing to replay, a key conflict, `check` found faults, a sweep was held or cut
-     short by a signal
+  1  no: `false`, nothing to replay, a key conflict, a key that is not there, `check` found a fault
+     or a hold, a sweep was held or cut short by a signal
   2  the call or the config is wrong
   3  it could not be done, or the answer is not known: busy, I/O, overflow, a failed sweep,
      no daemon
@@ -81,6 +82,8 @@ enum Command {
     Status(status::Args),
     /// The abandoned rows of a database, oldest first
     Pending(pending::Args),
+    /// One row: its state, its clock column, and why it is kept or due
+    Explain(explain::Args),
     /// The key table's contract, for scripts and tests
     Keys(keys::Args),
     /// The durable operation: a counter that applies each key once
@@ -161,6 +164,7 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
         Command::Check(args) => check::run(&args, settings(&global.config)?, &printer),
         Command::Status(args) => status::run(&args, listening(&global.config), &printer),
         Command::Pending(args) => pending::run(&args, settings(&global.config)?, &printer),
+        Command::Explain(args) => explain::run(&args, settings(&global.config)?, &printer),
         Command::Keys(args) => keys::run(args, &printer),
         Command::Counter(args) => counter::run(&args, &printer),
         Command::Demo(args) => demo::run(&args, &printer),

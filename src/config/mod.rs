@@ -20,6 +20,7 @@ mod state;
 mod table;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use std::ffi::OsString;
 use std::path::Path;

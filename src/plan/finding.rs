@@ -9,6 +9,9 @@ use super::{Failure, FailureKind, ForeignKey, HoldReason, Identifier, References
 pub enum Severity {
     /// Nothing is deleted from the table until it is mended.
     Hold(HoldReason),
+    /// What is configured cannot be what is meant, or may harm the data. It does not hold the table, and
+    /// `check` answers no.
+    Fault,
     /// It works; an owner would want to know.
     Advice,
 }
@@ -25,6 +28,16 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Something that is wrong and holds nothing. One line, whatever a schema holds.
+    pub(super) fn fault(what: &str, remedy: &str) -> Self {
+        Self { severity: Severity::Fault, what: one_line(what), remedy: one_line(remedy) }
+    }
+
+    /// Something that an owner would want to know. One line, whatever a schema holds.
+    pub(super) fn advice(what: &str, remedy: &str) -> Self {
+        Self { severity: Severity::Advice, what: one_line(what), remedy: one_line(remedy) }
+    }
+
     fn schema(what: String, remedy: impl Into<String>) -> Self {
         Self { severity: Severity::Hold(HoldReason::Schema), what, remedy: remedy.into() }
     }

@@ -7,10 +7,12 @@
 //! speaks of them.
 
 mod book;
+mod check;
 mod clock;
 mod clock_guard;
 mod counts;
 mod event;
+mod explain;
 mod failure;
 mod finding;
 mod guard;
@@ -32,10 +34,15 @@ mod value;
 mod window;
 
 pub use book::{RuleBlock, RuleBook, TableName, TablePattern, TablePatternError};
+pub use check::{
+    FileSystem, Sampled, Surroundings, Survey, Workload, count_findings, file_findings, index_candidates,
+    survey_findings,
+};
 pub use clock::{Clock, ClockColumn, ClockError};
 pub use clock_guard::{BootTime, ClockJump, Reading};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State, Unfinished};
 pub use event::{Event, Journal, SpaceUsed};
+pub use explain::{Explanation, Fate, explain, key_candidates};
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Severity, TableFacts, TableKind, schema_failure, table_findings};
 pub use guard::{Guards, Pause, share_failure};

@@ -9,8 +9,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::plan::{
-    BatchBound, BatchCost, Counts, Cutoff, Failure, Key, Rule, RuleBook, SkipReason, SpaceUsed, TableFacts,
-    UnixTime, Value,
+    BatchBound, BatchCost, Counts, Cutoff, Failure, Identifier, Key, Rule, RuleBook, SkipReason, SpaceUsed,
+    Surroundings, Survey, TableFacts, UnixTime, Value,
 };
 
 /// The order in which a table is read.
@@ -143,4 +143,43 @@ pub trait Store: Send {
         now: UnixTime,
         most: usize,
     ) -> impl Future<Output = Result<Vec<(Key, UnixTime)>, Failure>> + Send;
+}
+
+/// A closer look than a tick can afford, for `check` and `explain`. It changes nothing, takes no write lock,
+/// and creates nothing but what a read does. The tables were inspected before.
+pub trait Examine: Store {
+    /// What lies around the file.
+    fn surroundings(&mut self) -> impl Future<Output = Result<Surroundings, Failure>> + Send;
+
+    /// A closer look at a table: rows counted, values sampled, `candidates` tried as its indexes, on a copy.
+    fn survey(
+        &mut self,
+        rule: &Rule,
+        now: UnixTime,
+        candidates: &[String],
+    ) -> impl Future<Output = Result<Survey, Failure>> + Send;
+
+    /// The rows with these keys, with the value of each column that the rule reads.
+    fn rows(
+        &mut self,
+        rule: &Rule,
+        keys: &[Key],
+    ) -> impl Future<Output = Result<Vec<(Key, Row)>, Failure>> + Send;
+}
+
+/// What was read of one row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The value of each column that was read.
+    pub values: Vec<(Identifier, Value)>,
+    /// Whether it must stay because another row refers to it.
+    pub is_referenced: bool,
+}
+
+impl Row {
+    /// The value of a column; NULL where it was not read.
+    #[must_use]
+    pub fn value(&self, column: &Identifier) -> &Value {
+        self.values.iter().find(|(name, _)| name == column).map_or(&Value::Null, |(_, value)| value)
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::lock::Lock;
-use crate::support::{Answer, Database, Journal, keysweep};
+use crate::support::{Answer, Database, Journal, keysweep, now};
 
 fn ask(database: &Database, config: &str, args: &[&str]) -> Answer {
     let config = database.config_text(config);
@@ -75,7 +75,8 @@ fn nothing_abandoned_is_an_answer() {
 
 #[test]
 fn check_finds_a_good_database_fine_and_advises_on_what_stays_for_ever() {
-    let good = Database::with_keys(Journal::Wal, [("a", "done", 9e9), ("b", "pending", 9e9)]);
+    let tomorrow = now() + 86_400.0;
+    let good = Database::with_keys(Journal::Wal, [("a", "done", tomorrow), ("b", "pending", tomorrow)]);
     let answer = ask(&good, &block("app", &good), &["check"]);
     assert_eq!((answer.status, lines(&answer, "ok").len()), (0, answer.stdout.lines().count()), "{answer:?}");
     assert!(answer.stdout.contains("1 pending, 1 done (0 expired), 0 unknown"), "{answer:?}");

@@ -28,7 +28,7 @@ impl Shared {
         let rows = format!(
             "{KEY_TABLE} INSERT INTO keys
              WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {expired})
-             SELECT printf('k%06d', i), 'v1', 'done', '{{}}', 1 FROM n;
+             SELECT printf('k%06d', i), 'v1', 'done', '{{}}', 1000000000 FROM n;
              INSERT INTO keys VALUES ('mine', 'v1', 'pending', NULL, 1);"
         );
         let database = Database::new(journal, &rows);

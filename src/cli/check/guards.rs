@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Line;
+use super::line::Line;
 use crate::config::Database;
 use crate::memory::{Memory, Role};
 use crate::plan::{Counts, Failure, FailureKind, Guards, HoldReason, Rule, length, share_failure};

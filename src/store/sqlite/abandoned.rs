@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params_from_iter};
 
 use super::lane::Windows;
-use super::render::{Sql, WalkedBy, column, read, table};
+use super::render::{Sql, column, read, table};
+use super::walked::WalkedBy;
 use crate::plan::{Key, Rule, UnixTime, Value};
 
 const ROWS: usize = 2_000;

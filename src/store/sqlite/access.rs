@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use rustix::fs::Access as Rights;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{explain, remedy};
 use super::render::add_functions;
-use crate::plan::{Failure, FailureKind, FileFacts, Journal, Us, may_share_files};
+use super::rights::{check_rights, us};
+use crate::plan::{Failure, FailureKind, FileFacts, Journal, may_share_files};
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,33 +98,6 @@ pub(crate) fn admit(path: &Path, access: Access) -> Result<Admitted, Failure> {
     })
 }
 
-fn check_rights(shown: &Path, file: &Path, folder: &Path, access: Access) -> Result<(), Failure> {
-    let mut needed = vec![(file, Rights::READ_OK, "read")];
-    // A reader of a WAL database makes the -wal and -shm that are missing, and with the mode of a
-    // file that nobody may write: then neither the application nor we could write it, mended or not.
-    if access == Access::Write || !beside(file, "-shm").exists() {
-        needed.push((file, Rights::WRITE_OK, "write"));
-        needed.push((folder, Rights::WRITE_OK | Rights::EXEC_OK, "create a journal in the folder of"));
-    }
-    for (path, rights, verb) in needed {
-        rustix::fs::access(path, rights).map_err(|errno| {
-            let user = rustix::process::geteuid().as_raw();
-            let what = format!("user {user} may not {verb} {}: {}", shown.display(), io::Error::from(errno));
-            refuse(FailureKind::Permission, what)
-        })?;
-    }
-    Ok(())
-}
-
-fn us() -> Us {
-    let uid = rustix::process::geteuid();
-    // SQLite hands its files over only as root, and a container's root may lack the right.
-    let may_chown = uid.is_root()
-        && rustix::thread::capabilities(None)
-            .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::CHOWN));
-    Us { uid: uid.as_raw(), may_chown }
-}
-
 fn unreachable_file(path: &Path, error: &io::Error) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => FailureKind::Missing,
@@ -138,11 +111,11 @@ fn unreachable_file(path: &Path, error: &io::Error) -> Failure {
     refuse(kind, what)
 }
 
-fn refuse(kind: FailureKind, what: String) -> Failure {
+pub(super) fn refuse(kind: FailureKind, what: String) -> Failure {
     Failure::new(kind, what, remedy(kind))
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

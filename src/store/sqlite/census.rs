@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::lane::Windows;
-use super::render::{Sql, WalkedBy, column, comparable, instant, read, table};
+use super::render::{Sql, column, comparable, instant, read, table};
+use super::walked::WalkedBy;
 use crate::plan::{
     ABANDONED_CLASSES, AbandonedCounts, Counts, Identifier, Journal, Predicate, Rule, Unfinished, UnixTime,
     Value,
@@ -64,6 +65,23 @@ impl Pass {
             after: None,
             tallies: rules.iter().map(|rule| Tally::new(rule, now)).collect(),
         }
+    }
+
+    /// The rows of which each of these holds, at most [`FIXED`] of them, instead of the states.
+    pub fn of(
+        rule: &Rule,
+        flags: Vec<Predicate>,
+        now: UnixTime,
+        rowid: Option<&str>,
+        journal: Journal,
+    ) -> Self {
+        let tally = Tally { rule: rule.clone(), sums: vec![0; flags.len()], flags, oldest: None };
+        Self { tallies: vec![tally], ..Self::new(&[], rule, now, rowid, journal) }
+    }
+
+    /// How many rows were found for each flag of [`Pass::of`].
+    pub fn sums(self) -> Vec<u64> {
+        self.tallies.into_iter().flat_map(|tally| tally.sums).collect()
     }
 
     /// The last row of the next window; nothing when the rest of the table is the window.

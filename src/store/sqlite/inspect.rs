@@ -9,8 +9,9 @@ use super::access::{Access, admit, open_untouched};
 use super::failure::explain;
 use super::known::Known;
 use super::references::foreign_keys;
-use super::render::{WalkedBy, quoted};
+use super::render::quoted;
 use super::search;
+use super::walked::WalkedBy;
 use crate::plan::{Cutoff, Failure, Identifier, Rule, TableFacts, TableKind, UnixTime};
 use crate::store::Leg;
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::references::{is_referenced, plan_of};
-use super::render::{WalkedBy, quoted};
+use super::render::quoted;
 use super::search;
+use super::walked::WalkedBy;
 use crate::plan::{Cutoff, Rule, TableFacts, TableKind, UnixTime, Value};
 use crate::store::{Leg, Place, Walk};
 

@@ -6,8 +6,10 @@
 
 mod abandoned;
 mod access;
+mod around;
 mod batch;
 mod census;
+mod examine;
 mod failure;
 mod guarded;
 mod inspect;
@@ -15,8 +17,12 @@ mod known;
 mod lane;
 mod references;
 mod render;
+mod rights;
+mod sample;
 mod search;
 mod terms;
+mod trial;
+mod walked;
 mod witness;
 
 use std::path::PathBuf;

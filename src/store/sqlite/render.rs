@@ -4,9 +4,9 @@
 //! turn into a text and could equal every row. State values are literals, so that a partial index
 //! on them can be used; instants are bound.
 
+use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row};
 
 use crate::plan::{
     ClockColumn, Encoded, Identifier, KeyColumns, Literal, Predicate, Unit, UnixTime, Value, iso8601,
@@ -102,49 +102,6 @@ pub(super) fn key_is(key: &KeyColumns) -> String {
         format!("{column} = ?{value} AND {column} = ?{value} COLLATE BINARY AND typeof({column}) = ?{class}")
     };
     key.columns().iter().enumerate().map(is).collect::<Vec<_>>().join(" AND ")
-}
-
-/// The columns that a table is walked by, in ascending order.
-#[derive(Debug, Clone)]
-pub(super) struct WalkedBy(Vec<String>);
-
-impl WalkedBy {
-    pub fn key(key: &KeyColumns) -> Self {
-        Self(key.columns().iter().map(column).collect())
-    }
-
-    /// The row's number, or the key where rows have none.
-    pub fn rowid_or_key(rowid: Option<&str>, key: &KeyColumns) -> Self {
-        rowid.map_or_else(|| Self::key(key), |rowid| Self(vec![format!("t.{rowid}")]))
-    }
-
-    /// The clock column, then what tells the rows of one instant apart.
-    pub fn clock(clock: &Identifier, row: Vec<String>) -> Self {
-        Self(std::iter::once(column(clock)).chain(row).collect())
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// For SELECT and ORDER BY.
-    pub fn list(&self) -> String {
-        self.0.join(", ")
-    }
-
-    /// `(a, b) > (?, ?)`, which an index answers as it stands.
-    pub fn compared(&self, comparison: &str, values: &[Value]) -> Sql {
-        let mut sql = Sql::new(&format!("({}) {comparison} (", self.list()));
-        for (at, value) in values.iter().enumerate() {
-            sql = sql.push(if at == 0 { "" } else { ", " }).bind(value.clone());
-        }
-        sql.push(")")
-    }
-
-    /// Read this row's place from its columns `from` and following.
-    pub fn place(&self, row: &Row<'_>, from: usize) -> rusqlite::Result<Vec<Value>> {
-        (from..from + self.len()).map(|column| Ok(read(row.get_ref(column)?))).collect()
-    }
 }
 
 /// What `typeof` says of a value.

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params_from_iter};
 
 use super::known::{ByClock, Known};
-use super::render::{Sql, WalkedBy, table};
+use super::render::{Sql, table};
 use super::terms::plain_terms;
+use super::walked::WalkedBy;
 use crate::plan::{Cutoff, Journal, Key, Rule, Value};
 use crate::store::{Leg, Place, Step, Walk};
 

@@ -1,0 +1,56 @@
+//! How much of the time ticks may work.
+
+use std::time::Duration;
+
+use super::Timing;
+use crate::plan::UnixTime;
+
+/// The longest tick where no budget is set.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+/// Rings of a calendar over which the mean is taken.
+const RINGS: usize = 100;
+const HOUR: Duration = Duration::from_secs(3_600);
+
+impl Timing {
+    /// Of an hour, how long ticks may work, in the mean over the rings after `now`: each for its budget,
+    /// or 15 minutes, or until the next one, whichever is shortest.
+    #[must_use]
+    pub fn work_an_hour(&self, budget: Option<Duration>, now: UnixTime) -> Duration {
+        let longest = budget.unwrap_or(LONGEST);
+        let (work, time) = match self {
+            Self::Every(every) => (longest.min(*every), *every),
+            Self::Cron(schedule) => {
+                let rings =
+                    std::iter::successors(schedule.next_after(now), |ring| schedule.next_after(*ring));
+                let rings: Vec<f64> = rings.take(RINGS).map(UnixTime::seconds).collect();
+                let gaps = rings.windows(2).map(|pair| Duration::try_from_secs_f64(pair[1] - pair[0]));
+                gaps.flatten().fold((Duration::ZERO, Duration::ZERO), |(work, time), gap| {
+                    (work + longest.min(gap), time + gap)
+                })
+            }
+        };
+        let part = work.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        HOUR.mul_f64(part.min(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Schedule;
+
+    #[test]
+    fn ticks_work_for_their_budget_or_until_the_next_one() {
+        let seconds = Duration::from_secs;
+        let now = UnixTime::from_millis(1_790_000_000_000);
+        let every = |length| Timing::Every(seconds(length));
+        assert_eq!(every(30).work_an_hour(None, now), HOUR);
+        assert_eq!(every(60).work_an_hour(Some(seconds(6)), now), seconds(360));
+        let cron = |text| Timing::Cron(Schedule::parse(text).unwrap());
+        assert_eq!(cron("0 * * * * *").work_an_hour(None, now), HOUR);
+        // Once a night for a quarter of an hour.
+        assert_eq!(cron("0 0 2 * * *").work_an_hour(None, now), seconds(900) / 24);
+        // On weekdays only: no ring in the next hour, and no rate of nothing.
+        assert!(cron("0 0 2 * * 1-5").work_an_hour(Some(seconds(60)), now) > Duration::ZERO);
+    }
+}
