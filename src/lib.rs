@@ -40,11 +40,12 @@
 //! bell -> worker -> tick (clock once) -> plan -> search, batch <-> store -> events, report -> observe
 //! ```
 //!
-//! The [`schedule`] rings a database's bell; its worker in [`daemon`] reads the clock, asks [`memory`]
-//! what the guards say of it, and calls [`tick::tick`], which inspects the schema, lets [`plan`] find what is wrong with it, and gives
-//! each table a turn: a step of the search outside the write lock, or a batch inside it, and a
-//! rest. Every committed batch and every report is told to [`observe`], which is what people and
-//! Prometheus read. The command `sweep` calls the same function without a bell.
+//! The [`schedule`] rings a database's bell; its worker in [`daemon`] reads the clock, learns which
+//! tables there are, asks [`memory`] what the guards say, and calls [`tick::tick`], which inspects the
+//! schema, lets [`plan`] find what is wrong with it, and gives each table a turn: a step of the search
+//! outside the write lock, or a batch inside it, and a rest. Every committed batch and every report is
+//! told to [`observe`], which is what people and Prometheus read. The command `sweep` calls the same
+//! function without a bell.
 #![forbid(unsafe_code)]
 
 pub mod census;
