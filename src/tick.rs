@@ -59,6 +59,8 @@ pub struct TableMemory {
     invariant: Option<Failure>,
     /// What a guard said when it began to hold the table.
     standing: Option<guard::Standing>,
+    /// Ticks that were over since it had a turn.
+    waited: u32,
 }
 
 impl TableMemory {
@@ -73,6 +75,7 @@ impl TableMemory {
             pace: Pace::new(batch, share),
             invariant: None,
             standing: None,
+            waited: 0,
         }
     }
 
@@ -175,8 +178,9 @@ async fn take_turns<S: Store>(
     let budget = order.budget.and_then(|budget| Instant::now().checked_add(budget));
     let deadline = earlier(budget, guard::window_ends(order, begun));
     let mut looks_left = MORE_LOOKS;
+    let turns = sweep::longest_waiting_first(sweeps);
     while sweeps.iter().any(Sweep::is_running) {
-        for at in 0..sweeps.len() {
+        for &at in &turns {
             let sweep = &mut sweeps[at];
             if !sweep.is_running() {
                 continue;
@@ -246,13 +250,4 @@ fn failed_as_a_whole(reports: &[Report]) -> Option<Failure> {
         _ => false,
     };
     if reports.iter().all(is_down) { reports.iter().find_map(|report| report.error.clone()) } else { None }
-}
-
-/// What a failure makes of a sweep.
-fn stop_of(failure: &Failure) -> (Stop, Option<HoldReason>) {
-    match (failure.kind(), HoldReason::of(failure.kind())) {
-        (FailureKind::Interrupted, _) => (Stop::Shutdown, None),
-        (_, Some(reason)) => (Stop::Held, Some(reason)),
-        (_, None) => (Stop::Failed, None),
-    }
 }

@@ -1,10 +1,11 @@
 //! What a tick does to one table: one walk of the keys, batch by batch.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::course::Course;
 use super::guard::Standing;
-use super::{Mode, Order, TableMemory, stop_of};
+use super::{Mode, Order, TableMemory};
 use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rule, Skips, Stop};
 use crate::store::{Batch, Store, Walk};
 
@@ -128,6 +129,7 @@ impl<'a> Sweep<'a> {
             self.fail(failure, tell);
         }
         self.course.cut();
+        self.table.waited = self.table.waited.saturating_add(1);
         self.end(Stop::Budget, tell);
     }
 
@@ -137,6 +139,7 @@ impl<'a> Sweep<'a> {
         store: &mut S,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Turn, Failure> {
+        self.table.waited = 0;
         let Some(cutoff) = self.report.cutoff else {
             // Without a clock column nothing is ever due: the table is only counted.
             self.end(Stop::Disabled, tell);
@@ -197,5 +200,21 @@ impl<'a> Sweep<'a> {
         self.report.batches += u64::from(deleted > 0);
         self.report.skipped.merge(skipped);
         tell(&Event::BatchCommitted { database, table, deleted, skipped, held, waited });
+    }
+}
+
+/// The order of turns. Where a tick is over before each table had one, the same tables would have them all for ever.
+pub(super) fn longest_waiting_first(sweeps: &[Sweep<'_>]) -> Vec<usize> {
+    let mut turns: Vec<usize> = (0..sweeps.len()).collect();
+    turns.sort_by_key(|at| Reverse(sweeps[*at].table.waited));
+    turns
+}
+
+/// What a failure makes of a sweep.
+fn stop_of(failure: &Failure) -> (Stop, Option<HoldReason>) {
+    match (failure.kind(), HoldReason::of(failure.kind())) {
+        (FailureKind::Interrupted, _) => (Stop::Shutdown, None),
+        (_, Some(reason)) => (Stop::Held, Some(reason)),
+        (_, None) => (Stop::Failed, None),
     }
 }

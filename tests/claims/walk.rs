@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use keysweep::plan::{
-    BatchBound, Counts, Cutoff, DatabaseName, Event, Failure, Guards, Key, Limit, Report, Rule, RuleBook,
-    Share, SpaceUsed, Stop, TableFacts, UnixTime,
+    BatchBound, Counts, Cutoff, DatabaseName, Event, Failure, Guards, Identifier, Key, Limit, Report, Rule,
+    RuleBook, Share, SpaceUsed, Stop, TableFacts, TableLabel, UnixTime,
 };
 use keysweep::store::sqlite::{Access, Sqlite};
 use keysweep::store::{Batch, Leg, Place, Step, Store};
@@ -203,4 +203,22 @@ fn a_few_expired_rows_in_a_table_too_large_for_one_tick_go_all_the_same() {
         (0..200).map(|_| swept.tick(u64::MAX, Some(Duration::from_micros(500))).0.stop).collect();
     assert!(stops.contains(&Stop::Budget), "no tick was cut: {stops:?}");
     assert_eq!(database.shell("SELECT count(*) FROM keys WHERE expires <= 100"), "0\n");
+}
+
+/// A turn in the first table takes longer than a whole tick may.
+#[test]
+fn a_table_that_uses_up_each_tick_keeps_no_other_from_its_turn() {
+    let database = Database::with_keys(Journal::Wal, []);
+    database.shell(MANY);
+    database.shell("CREATE TABLE other AS SELECT * FROM keys LIMIT 10; CREATE UNIQUE INDEX u ON other(id);");
+    let mut swept = Swept::new(&database);
+    let mut other = Rule::key_table(Duration::ZERO);
+    (other.table, other.label) = (Identifier::new("other").unwrap(), TableLabel::new("other").unwrap());
+    swept.tables.push(TableMemory::new(other, Limit::MAX, Share::new(1.0).unwrap()));
+    for _ in 0..10 {
+        let (report, _) = swept.tick(u64::MAX, Some(Duration::from_micros(100)));
+        assert_eq!(report.stop, Stop::Budget, "a tick was not cut");
+    }
+    assert_eq!(database.shell("SELECT count(*) FROM other WHERE expires <= 100"), "0\n");
+    assert_ne!(database.shell("SELECT count(*) FROM keys WHERE expires <= 100"), "0\n");
 }
