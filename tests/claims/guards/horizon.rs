@@ -194,3 +194,19 @@ fn check_shows_a_first_contact_which_is_no_fault_and_changes_nothing() {
     would_be_held(&guarded.ask("", &["sweep", "--dry-run"]), "horizon", &["due"]);
     assert!(guarded.files().is_empty());
 }
+
+/// A folder in the place of the file: no process can write that, root neither.
+#[test]
+fn a_word_that_cannot_be_kept_is_not_swallowed() {
+    let guarded = Guarded::new();
+    std::fs::create_dir(guarded.file(APP)).unwrap();
+    guarded.touch("accept-horizon");
+    let sweep = guarded.ask("", &["sweep"]);
+    assert!(is_held(&sweep, "horizon").contains("cannot be written"), "{sweep:?}");
+    assert!(sweep.stderr.contains("cannot be obeyed yet") && !sweep.stderr.contains("accepted"), "{sweep:?}");
+    assert!(guarded.file("accept-horizon").exists());
+    guarded.is_untouched();
+    std::fs::remove_dir(guarded.file(APP)).unwrap();
+    is_swept(&guarded.ask("", &["sweep"]), 1);
+    is_gone(&guarded.file("accept-horizon"));
+}
