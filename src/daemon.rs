@@ -126,8 +126,8 @@ impl Lookout {
     }
 
     async fn look(&mut self) -> Changes {
-        let blocks = self.blocks.clone();
-        match spawn_blocking(move || discover::look(&blocks)).await {
+        let (blocks, known) = (self.blocks.clone(), self.fleet.members());
+        match spawn_blocking(move || discover::look_again(&blocks, &known)).await {
             Ok(Found { members, troubles }) => {
                 let mut told = HashSet::new();
                 for (block, trouble) in troubles {

@@ -74,7 +74,14 @@ const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// Look for the databases of these blocks. It blocks: on folders, which may be remote.
 #[must_use]
 pub fn look(blocks: &[Block]) -> Found {
-    let mut look = Look::default();
+    look_again(blocks, &[])
+}
+
+/// The same, where these were there at the last look. What lies in a folder that cannot be read now did not go: it is
+/// still a member, and its next tick says what is wrong.
+#[must_use]
+pub fn look_again(blocks: &[Block], known: &[Member]) -> Found {
+    let mut look = Look { known, ..Look::default() };
     for block in blocks {
         if let Location::Path(path) = &block.location {
             look.add(block, block.database(block.name().clone(), path.clone()));
@@ -89,14 +96,15 @@ pub fn look(blocks: &[Block]) -> Found {
 }
 
 #[derive(Default)]
-struct Look {
+struct Look<'a> {
+    known: &'a [Member],
     found: Found,
     labels: HashSet<DatabaseName>,
     /// The label and the path under which each file was met first.
     files: HashMap<Identity, (DatabaseName, PathBuf)>,
 }
 
-impl Look {
+impl Look<'_> {
     fn follow(&mut self, block: &Block, glob: &Glob) {
         let parts: Vec<Part<'_>> = glob.parts().collect();
         self.walk(block, glob, PathBuf::from("/"), &parts);
@@ -109,7 +117,7 @@ impl Look {
             Part::Plain(name) => self.walk(block, glob, path.join(name), rest),
             Part::Wild(wild) => match names(&path, *wild) {
                 Ok(names) => names.iter().for_each(|name| self.walk(block, glob, path.join(name), rest)),
-                Err(error) => self.unreachable(block, &path, &error),
+                Err(error) => self.unreachable(block, glob, &path, &error),
             },
         }
     }
@@ -121,7 +129,7 @@ impl Look {
         match path.metadata() {
             Ok(file) if !file.is_file() => return,
             Ok(_) => {}
-            Err(error) => return self.unreachable(block, &path, &error),
+            Err(error) => return self.unreachable(block, glob, &path, &error),
         }
         let Some(matched) = glob.matched(&path) else {
             return self.trouble(block, &path, "its name is not UTF-8 text, and a label must be");
@@ -149,14 +157,33 @@ impl Look {
         (*owner != database.name).then(|| taken(database, owner, path))
     }
 
-    fn unreachable(&mut self, block: &Block, path: &Path, error: &io::Error) {
+    fn unreachable(&mut self, block: &Block, glob: &Glob, path: &Path, error: &io::Error) {
         match error.kind() {
             io::ErrorKind::NotFound if path.is_symlink() => {
                 self.trouble(block, path, "it is a symbolic link to a file that is not there");
             }
             // There is none, or it went while we looked.
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {}
-            _ => self.trouble(block, path, error),
+            _ => {
+                self.keep(block, glob, path);
+                self.trouble(block, path, error);
+            }
+        }
+    }
+
+    /// Those of this block that were seen below, as it is configured now.
+    fn keep(&mut self, block: &Block, glob: &Glob, below: &Path) {
+        let is_of = |member: &&Member| {
+            let path = &member.database.path;
+            member.block == *block.name() && path.starts_with(below) && glob.matched(path).is_some()
+        };
+        for member in self.known.iter().filter(is_of) {
+            let database = block.database(member.database.name.clone(), member.database.path.clone());
+            if self.labels.insert(database.name.clone()) {
+                let claimed = member.file.and_then(|file| self.claim(&database, file));
+                let taken = claimed.or_else(|| member.taken.clone());
+                self.found.members.push(Member { database, taken, ..member.clone() });
+            }
         }
     }
 
@@ -221,7 +248,7 @@ mod tests {
     fn tenants(names: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for name in names {
-            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::create_dir_all(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join("app.db"), "x").unwrap();
         }
         folder
@@ -258,6 +285,32 @@ mod tests {
         let [None, None, Some(taken)] = taken[..] else { panic!("{taken:?}") };
         assert_eq!(taken.kind(), FailureKind::Ownership);
         assert!(taken.what().contains("link.db of `p`") && taken.what().contains("a/app.db of `t/a`"));
+    }
+
+    /// A file in the place of the folder would be `NotADirectory`; a link to itself is a folder that cannot be read.
+    #[test]
+    fn what_lies_in_a_folder_that_cannot_be_read_did_not_go() {
+        let folder = tenants(&["in/a", "in/b"]);
+        let blocks = |retention: &str| {
+            let path = folder.path().join("in/*/app.db");
+            let text = format!("[[database]]\nname = 't'\nglob = {path:?}\nretention = '{retention}'\n");
+            config::parse("test", text.as_bytes(), []).unwrap().blocks
+        };
+        let before = look(&blocks("1h")).members;
+        fs::remove_dir_all(folder.path().join("in/b")).unwrap();
+        fs::rename(folder.path().join("in"), folder.path().join("away")).unwrap();
+        symlink("in", folder.path().join("in")).unwrap();
+        let found = look_again(&blocks("2h"), &before);
+        assert_eq!((labels(&found), found.troubles.len()), (vec!["t/a", "t/b"], 1));
+        let as_configured = |member: &Member| {
+            member.database
+                == blocks("2h")[0].database(member.database.name.clone(), member.database.path.clone())
+        };
+        assert!(found.members.iter().all(as_configured), "a config of before is in force");
+        fs::remove_file(folder.path().join("in")).unwrap();
+        assert_eq!(labels(&look_again(&blocks("2h"), &before)), [""; 0]);
+        fs::rename(folder.path().join("away"), folder.path().join("in")).unwrap();
+        assert_eq!(labels(&look_again(&blocks("2h"), &before)), ["t/a"]);
     }
 
     #[test]

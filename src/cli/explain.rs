@@ -21,7 +21,8 @@ pub(super) struct Args {
     /// The database
     #[arg(long)]
     database: String,
-    /// The key, once for each key column: text, an integer, or the bytes x'6162'; each is tried
+    /// The key, once for each key column: text, a number, the bytes x'6162', or text
+    /// x'6162' for text that is no UTF-8 or holds NUL; each is tried
     #[arg(long, required = true, allow_hyphen_values = true)]
     key: Vec<String>,
     /// Only this table, by its label

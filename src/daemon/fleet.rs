@@ -78,6 +78,11 @@ impl Fleet {
         self.running.len()
     }
 
+    /// Those databases.
+    pub fn members(&self) -> Vec<Member> {
+        self.running.values().map(|running| running.member.clone()).collect()
+    }
+
     /// Look after these databases and no others. One that did not change is not disturbed; another is
     /// told to end between two batches, and what takes its place waits for that.
     pub fn reconcile(&mut self, wanted: Vec<Member>) -> Changes {

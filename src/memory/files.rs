@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{StateDirError, locked};
+use crate::plan::shell_word;
 
 /// A file of ours never comes near this size.
 const LARGEST: u64 = 16 << 20;
@@ -46,7 +47,12 @@ impl Folder {
 
     /// What a person types to leave this word.
     pub fn touch(&self, word: &str) -> String {
-        format!("touch {}", self.path(word).display())
+        format!("touch {}", self.word_path(word))
+    }
+
+    /// The path of a word as a shell takes it.
+    pub fn word_path(&self, word: &str) -> String {
+        shell_word(&self.path(word).display().to_string())
     }
 
     /// Whether the file is there. One that cannot be looked for may be: a pause must not end by that.
@@ -74,6 +80,14 @@ impl Folder {
             }
         }
         locked(&self.stuck).remove(word);
+    }
+
+    /// Say once that a person's word is left where it is.
+    pub fn cannot_obey(&self, word: &'static str, error: &str) {
+        if locked(&self.stuck).insert(word) {
+            let path = self.path(word).display().to_string();
+            tracing::warn!(path, error, "cannot be obeyed yet, and stays until it can");
+        }
     }
 
     /// The names of the files that begin so.

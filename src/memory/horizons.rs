@@ -33,30 +33,33 @@ impl Remembered {
         let before = load(folder, &file_name(name), name, &path);
         let mut tables = before.clone();
         look(&mut tables, rules, database, now);
-        if self.is_accepted(folder, &tables) {
+        let (held, asked) = (are_waiting(&tables), folder.has(ACCEPT_HORIZON));
+        if asked || (self.role == Role::Command && self.accepted.load(Ordering::Relaxed)) {
             accept(&mut tables);
         }
         let kept = if tables == before { Ok(()) } else { self.keep(folder, name, &path, &tables) };
+        if asked {
+            self.obey(folder, held, &kept);
+        }
         // What could not be kept is not accepted either: it would be forgotten, and nobody would know.
         let shown = if kept.is_ok() { &tables } else { &before };
         unsettled(shown, rules, database, folder, kept.err())
     }
 
-    /// Whether a person accepts what is held now, in every database of the folder.
-    fn is_accepted(&self, folder: &Folder, tables: &Tables) -> bool {
-        let goes_on = self.role == Role::Command && self.accepted.load(Ordering::Relaxed);
-        if !folder.has(ACCEPT_HORIZON) {
-            return goes_on;
+    /// A person accepts what is held now, in every database of the folder. The word stays until all of it is kept: a
+    /// disk that is full must not swallow it.
+    fn obey(&self, folder: &Folder, held: bool, kept: &Result<(), String>) {
+        match kept.clone().and_then(|()| self.accept_elsewhere(folder)) {
+            Ok(others) => {
+                let obeyed = self.obeys(ACCEPT_HORIZON, held || others);
+                self.accepted.fetch_or(obeyed, Ordering::Relaxed);
+            }
+            Err(error) => folder.cannot_obey(ACCEPT_HORIZON, &error),
         }
-        let others = self.accept_elsewhere(folder);
-        let held = others || tables.iter().any(|(_, seen)| seen.waiting.is_some());
-        let obeyed = self.obeys(ACCEPT_HORIZON, held);
-        self.accepted.fetch_or(obeyed, Ordering::Relaxed);
-        obeyed || goes_on
     }
 
     /// Accept what other databases show. Gives whether there was any.
-    fn accept_elsewhere(&self, folder: &Folder) -> bool {
+    fn accept_elsewhere(&self, folder: &Folder) -> Result<bool, String> {
         let names = folder.names(PREFIX).unwrap_or_default();
         let mut held = false;
         for file in names {
@@ -67,15 +70,13 @@ impl Remembered {
             };
             let (database, path) = (holds.database.clone(), holds.path.clone());
             let Ok(mut tables) = holds.tables() else { continue };
-            if tables.iter().any(|(_, seen)| seen.waiting.is_some()) {
+            if are_waiting(&tables) {
                 held = true;
                 accept(&mut tables);
-                if let Err(error) = self.keep(folder, &database, &path, &tables) {
-                    tracing::warn!(database, error, "what was accepted cannot be kept: it is held on");
-                }
+                self.keep(folder, &database, &path, &tables)?;
             }
         }
-        held
+        Ok(held)
     }
 
     fn keep(&self, folder: &Folder, database: &str, path: &str, tables: &Tables) -> Result<(), String> {
@@ -100,6 +101,10 @@ fn look(tables: &mut Tables, rules: &[Rule], database: &Database, now: &Reading)
             None => tables.push((horizon, seen)),
         }
     }
+}
+
+fn are_waiting(tables: &Tables) -> bool {
+    tables.iter().any(|(_, seen)| seen.waiting.is_some())
 }
 
 fn accept(tables: &mut Tables) {

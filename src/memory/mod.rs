@@ -177,7 +177,7 @@ impl Pause for Remembered {
         let folder = self.folder.as_ref().filter(|folder| folder.has(PAUSE))?;
         let path = folder.path(PAUSE);
         let what = format!("{} is there: nothing is deleted while it is", path.display());
-        Some(Failure::new(FailureKind::Guard, what, format!("to go on: rm {}", path.display())))
+        Some(Failure::new(FailureKind::Guard, what, format!("to go on: rm {}", folder.word_path(PAUSE))))
     }
 }
 

@@ -147,9 +147,16 @@ pub fn key_candidates(words: &[String]) -> Vec<Key> {
 
 fn values(word: &str) -> Vec<Value> {
     let integer = word.parse().ok().map(Value::Integer);
-    let bytes = word.strip_prefix(['x', 'X']).and_then(|rest| rest.strip_prefix('\'')?.strip_suffix('\''));
-    let blob = bytes.and_then(unhex).map(Value::Blob);
-    [Some(Value::Text(word.into())), integer, blob].into_iter().flatten().collect()
+    let real = word.parse().ok().filter(|real: &f64| !real.is_nan() && integer.is_none()).map(Value::Real);
+    let blob = bytes(word).map(Value::Blob);
+    let text = word.strip_prefix("text ").and_then(bytes).map(Value::Text);
+    [Some(Value::Text(word.into())), integer, real, blob, text].into_iter().flatten().collect()
+}
+
+/// The bytes that `x'6162'` means.
+fn bytes(word: &str) -> Option<Vec<u8>> {
+    let digits = word.strip_prefix(['x', 'X'])?.strip_prefix('\'')?.strip_suffix('\'')?;
+    unhex(digits)
 }
 
 fn unhex(digits: &str) -> Option<Vec<u8>> {
@@ -209,5 +216,9 @@ mod tests {
         assert_eq!(values("x'6162'"), [text("x'6162'"), Value::Blob(b"ab".to_vec())]);
         assert_eq!(values("x'616'"), [text("x'616'")]);
         assert_eq!(key_candidates(&["7".into(), "8".into()]).len(), 4);
+        for value in [Value::Real(1.5), Value::Real(f64::INFINITY), Value::Text(vec![0xff, 0x61])] {
+            let key = Key::new(vec![value]);
+            assert!(key_candidates(&[key.to_string()]).contains(&key), "{key}");
+        }
     }
 }

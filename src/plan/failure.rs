@@ -136,6 +136,17 @@ impl fmt::Display for Failure {
     }
 }
 
+/// A word of a command as a person may paste it into a shell: in quotes where it needs them.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +155,15 @@ mod tests {
     fn a_failure_is_one_line_whatever_the_schema_holds() {
         let failure = Failure::new(FailureKind::Schema, "no `a\nb`", "drop `é\u{1b}[2J\u{9b}`");
         assert_eq!(failure.to_string(), "no `a\\nb`; drop `é\\u{1b}[2J\\u{9b}`");
+    }
+
+    #[test]
+    fn a_word_of_a_command_is_one_word_for_a_shell() {
+        assert_eq!(shell_word("/var/lib/key-sweep_1.db"), "/var/lib/key-sweep_1.db");
+        assert_eq!(shell_word("/my state/it's"), "'/my state/it'\\''s'");
+        assert_eq!(
+            (shell_word(""), shell_word("a;b"), shell_word("$HOME")),
+            ("''".into(), "'a;b'".into(), "'$HOME'".into())
+        );
     }
 }

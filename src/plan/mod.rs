@@ -43,7 +43,7 @@ pub use clock_guard::{BootTime, ClockJump, Reading};
 pub use counts::{ABANDONED_CLASSES, AbandonedCounts, Counts, State, Unfinished};
 pub use event::{Event, Journal, SpaceUsed};
 pub use explain::{Explanation, Fate, explain, key_candidates};
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, shell_word};
 pub use finding::{Finding, Severity, TableFacts, TableKind, schema_failure, table_findings};
 pub use guard::{Guards, Pause, share_failure};
 pub use hold::HoldReason;

@@ -1,6 +1,6 @@
 //! Where a database file lies.
 
-use super::super::{Finding, Journal};
+use super::super::{Finding, Journal, shell_word};
 
 /// What kind of file system a file lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +102,8 @@ fn huge_wal(around: &Surroundings) -> Option<Finding> {
         around.wal >> 20
     );
     let remedy = format!(
-        "end the long reader, then run `sqlite3 '{}' 'PRAGMA wal_checkpoint(TRUNCATE)'`",
-        around.path
+        "end the long reader, then run `sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'`",
+        shell_word(&around.path)
     );
     (around.wal >= HUGE_WAL).then(|| Finding::advice(&what, &remedy))
 }

@@ -213,3 +213,19 @@ fn another_file_under_the_name_of_a_database_was_never_seen() {
     assert_eq!(sweep(&config)["held"], "horizon");
     assert_eq!(other.ids(), ["x"]);
 }
+
+/// A folder in the place of the file: no process can write that, root neither.
+#[test]
+fn a_word_that_cannot_be_kept_is_not_swallowed() {
+    let guarded = Guarded::new();
+    std::fs::create_dir(guarded.file(APP)).unwrap();
+    guarded.touch("accept-horizon");
+    let sweep = guarded.ask("", &["sweep"]);
+    assert!(is_held(&sweep, "horizon").contains("cannot be written"), "{sweep:?}");
+    assert!(sweep.stderr.contains("cannot be obeyed yet") && !sweep.stderr.contains("accepted"), "{sweep:?}");
+    assert!(guarded.file("accept-horizon").exists());
+    guarded.is_untouched();
+    std::fs::remove_dir(guarded.file(APP)).unwrap();
+    is_swept(&guarded.ask("", &["sweep"]), 1);
+    is_gone(&guarded.file("accept-horizon"));
+}

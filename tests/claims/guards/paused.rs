@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Guarded, QUICK, checked, deleted, holds, is_held, is_swept, released, report, would_be_held};
 use crate::support::command::BINARY;
-use crate::support::{Daemon, Database, wait_for};
+use crate::support::{Daemon, Database, keysweep, wait_for};
 
 /// One row a batch and much rest: slow enough to be paused half-way.
 const SLOW: &str = "settle = '0s'\nbatch = 1\nshare = 0.001\n";
@@ -105,4 +105,22 @@ fn a_pause_does_not_let_a_horizon_settle_unseen() {
     guarded.remove("pause");
     is_held(&guarded.ask("settle = '1ms'", &["sweep"]), "horizon");
     assert_eq!(report(&guarded.ask("settle = '1ms'", &["sweep"]))["deleted"], json!(1));
+}
+
+#[test]
+fn the_way_out_of_a_folder_with_a_space_is_one_word_for_a_shell() {
+    let guarded = Guarded::new();
+    let state = guarded.file("it's a state");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::write(state.join("pause"), "").unwrap();
+    let text = format!(
+        "state_dir = {state:?}\n[[database]]\nname = 'app'\npath = {:?}\nsettle = '0s'\n",
+        guarded.database.path()
+    );
+    let config = guarded.database.config_text(&text);
+    let ask = || keysweep(["--json", "--config", config.to_str().unwrap(), "sweep"]);
+    let said = is_held(&ask(), "paused");
+    let command = said.split_once("to go on: ").unwrap().1;
+    assert!(Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
+    is_swept(&ask(), 1);
 }
