@@ -18,7 +18,7 @@ use crate::store::{Examine, Row, Store};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The database
+    /// This database, or those of the block of this name
     #[arg(long)]
     database: String,
     /// The key, once for each key column: text, a number, the bytes x'6162', or text
