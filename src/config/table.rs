@@ -69,7 +69,7 @@ impl Read {
         }
     }
 
-    /// What two rules of a table call done would be deleted by the shorter of the two.
+    /// What two rules of a table call done is the first one's: the later would never have it.
     fn refuse_taken(&self, section: &Section<'_>, block: &RuleBlock, done: &[Placed<'_>]) {
         let same = |other: &&RuleBlock| {
             other.tables.iter().any(|table| block.tables.iter().any(|own| same_table(table, own)))

@@ -123,8 +123,8 @@ impl Rule {
         rule
     }
 
-    /// Whether another rule is for the same table and calls the same rows done: the shorter
-    /// retention of the two would win.
+    /// Whether another rule is for the same table and calls the same rows done by a test of one column:
+    /// the later of the two would never have them.
     #[must_use]
     pub fn clashes_with(&self, other: &Self) -> bool {
         self.table.as_str().eq_ignore_ascii_case(other.table.as_str()) && self.done.overlaps(&other.done)
