@@ -184,12 +184,26 @@ fn settings(path: &Path) -> Result<Settings, Exit> {
 
 /// A runtime for a command that works on databases in the foreground.
 fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .max_blocking_threads(8)
-        .enable_all()
-        .build()
-        .map_err(|error| Exit::unknown(format!("cannot start the runtime: {error}")))
+    let built = room_for_files().and_then(|()| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(8)
+            .enable_all()
+            .build()
+    });
+    built.map_err(|error| {
+        let remedy =
+            "raise the limits of this process (LimitNOFILE=, TasksMax= under systemd, `ulimit` in a shell)";
+        Exit::unknown(format!("cannot start the runtime: {error}; {remedy}"))
+    })
+}
+
+/// Whether the runtime's own files can be opened: with too few it panics instead of saying so.
+fn room_for_files() -> std::io::Result<()> {
+    const FILES_OF_THE_RUNTIME: usize = 8;
+    let opened: std::io::Result<Vec<_>> =
+        (0..FILES_OF_THE_RUNTIME).map(|_| std::fs::File::open("/dev/null")).collect();
+    opened.map(drop)
 }
 
 fn parse_level(text: &str) -> Result<LevelFilter, String> {
