@@ -252,6 +252,8 @@ fn failed_as_a_whole(reports: &[Report]) -> Option<Failure> {
 fn stop_of(failure: &Failure) -> (Stop, Option<HoldReason>) {
     match (failure.kind(), HoldReason::of(failure.kind())) {
         (FailureKind::Interrupted, _) => (Stop::Shutdown, None),
+        // It is somebody else's to end, and the next tick goes on.
+        (FailureKind::WalTooLarge, _) => (Stop::Budget, None),
         (_, Some(reason)) => (Stop::Held, Some(reason)),
         (_, None) => (Stop::Failed, None),
     }

@@ -103,7 +103,8 @@ impl Worker {
         let reading = clock::reading();
         let budget = database.budget.unwrap_or_else(|| until_next(&database.timing, reading.wall));
         let longest_wait = database.busy_timeout.min(budget);
-        let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone());
+        let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone())
+            .with_wal(database.wal);
         // Where the tables cannot be listed the tick fails for the same cause, and reports it.
         let rules = match store.rules(&database.rules).await {
             Ok(rules) => {

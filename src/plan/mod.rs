@@ -31,6 +31,7 @@ mod state;
 mod time;
 mod unit;
 mod value;
+mod wal;
 mod window;
 
 pub use book::{RuleBlock, RuleBook, TableName, TablePattern, TablePatternError};
@@ -61,4 +62,5 @@ pub use time::{Cutoff, TimeError, UnixTime, length};
 pub use unit::{Encoded, Unit};
 pub(crate) use value::hex;
 pub use value::{Key, Value};
+pub use wal::{Checkpoint, WalPolicy};
 pub use window::{Window, WindowError};
