@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::census::census;
@@ -12,7 +12,7 @@ use crate::clock;
 use crate::config::{Database, Timing};
 use crate::memory::Memory;
 use crate::observe::{Observer, Watched, WatchedTable};
-use crate::plan::{Clock, Event, Failure, FailureKind, Rule, UnixTime};
+use crate::plan::{Clock, Event, Failure, FailureKind, Rule, UnixTime, census_interval};
 use crate::schedule::Bell;
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -137,17 +137,32 @@ impl Worker {
         }
     }
 
-    /// A census at once, and then one an interval.
+    /// A census at once, and then one an interval, which is stretched where counting takes long.
     pub async fn count(self) {
-        let mut timer = interval(self.database.census);
-        timer.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        while self.stop.run_until_cancelled(timer.tick()).await.is_some() {
+        let configured = self.database.census;
+        let (mut every, mut next) = (configured, Instant::now());
+        while self.stop.run_until_cancelled(sleep_until(next)).await.is_some() {
             let turn = self.stop.run_until_cancelled(self.turns.censuses.acquire()).await;
             let Some(Ok(_turn)) = turn else { return };
+            let begun = Instant::now();
             if let Err(error) = tokio::spawn(self.clone().one_census()).await {
                 let (database, space) = (self.database.name.clone(), Err(self.broke_off("a census", &error)));
-                self.observer.tell(&Event::CensusTaken { database, at: clock::now(), space });
+                self.observer.tell(&Event::CensusTaken { database, space });
             }
+            let wanted = census_interval(configured, begun.elapsed());
+            if wanted != every {
+                self.stretch(every == configured, wanted);
+            }
+            every = wanted;
+            next = begun.checked_add(every).unwrap_or(begun);
+        }
+    }
+
+    fn stretch(&self, is_first: bool, interval: Duration) {
+        self.observer.census_interval(&self.database.name, interval);
+        if is_first {
+            let (database, seconds) = (self.database.name.as_str(), interval.as_secs());
+            tracing::info!(database, seconds, "counting takes long, so rows are counted less often");
         }
     }
 

@@ -52,7 +52,7 @@ pub(super) struct TableMetrics {
     pub(super) oldest_abandoned: Measured,
     pub(super) census: Measured,
     retention: Measured,
-    census_interval: Gauge,
+    pub(super) census_interval: Gauge,
     _series: Series,
 }
 

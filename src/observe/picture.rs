@@ -1,6 +1,7 @@
 //! How the status changes when something is told.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::status::{
     AbandonedStatus, CensusStatus, DatabaseStatus, Problem, SpaceStatus, Status, SweepStatus, TableStatus,
@@ -43,7 +44,7 @@ impl Status {
             Event::Counted { database, table, counts } => {
                 self.in_table(database, table, |place| place.counted(counts));
             }
-            Event::CensusTaken { database, space, .. } => {
+            Event::CensusTaken { database, space } => {
                 self.in_database(database, |place| place.census_taken(space));
             }
             Event::RowSkipped { .. } | Event::WouldDelete { .. } => {}
@@ -53,6 +54,10 @@ impl Status {
 
     pub(super) fn next_tick(&mut self, database: &DatabaseName, at: Option<UnixTime>) {
         self.in_database(database, |place| place.next_tick = at.map(UnixTime::seconds));
+    }
+
+    pub(super) fn census_interval(&mut self, database: &DatabaseName, interval: Duration) {
+        self.in_database(database, |place| place.census_interval = interval.as_secs_f64());
     }
 
     fn in_database(&mut self, database: &DatabaseName, act: impl FnOnce(&mut DatabaseStatus)) {

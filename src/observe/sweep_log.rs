@@ -54,7 +54,7 @@ impl SweepLog {
                     Subject { table: Some(table.clone()), ..Subject::whole(database, Work::Census) };
                 self.wait(subject, counts.as_ref().err().map(Trouble::failed));
             }
-            Event::CensusTaken { database, space, .. } => {
+            Event::CensusTaken { database, space } => {
                 self.ended(Subject::whole(database, Work::Census), space.as_ref().err());
             }
             Event::RowSkipped { database, table, key, reason } => {

@@ -24,7 +24,7 @@ impl Metrics {
                 self.in_database(database, |place| place.ticked(failed.as_ref()));
             }
             Event::Counted { database, table, counts } => self.counted(database, table, counts),
-            Event::CensusTaken { database, space, .. } => {
+            Event::CensusTaken { database, space } => {
                 self.in_database(database, |place| place.census_taken(space));
             }
             Event::RowSkipped { .. } | Event::WouldDelete { .. } => {}
@@ -33,6 +33,12 @@ impl Metrics {
 
     pub(super) fn next_tick(&self, database: &DatabaseName, at: Option<UnixTime>) {
         self.in_database(database, |place| place.next_tick.set(at.map(UnixTime::seconds)));
+    }
+
+    pub(super) fn census_interval(&self, database: &DatabaseName, interval: Duration) {
+        self.in_database(database, |place| {
+            place.tables.values().for_each(|table| table.census_interval.set(interval.as_secs_f64()));
+        });
     }
 
     fn swept(&self, report: &Report) {

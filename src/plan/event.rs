@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Counts, DatabaseName, Failure, Key, Report, SkipReason, Skips, TableLabel, UnixTime};
+use super::{Counts, DatabaseName, Failure, Key, Report, SkipReason, Skips, TableLabel};
 
 /// How a database's engine keeps its transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +84,6 @@ pub enum Event {
     CensusTaken {
         /// The database.
         database: DatabaseName,
-        /// When it began.
-        at: UnixTime,
         /// What the database takes on disk, or why the census failed as a whole.
         space: Result<SpaceUsed, Failure>,
     },

@@ -52,7 +52,7 @@ pub use horizon::{Horizon, Seen, Unsettled, Waiting};
 pub use limit::{Limit, LimitError, Share, ShareError};
 pub use name::{DatabaseName, Identifier, KeyColumns, KeyColumnsError, NameError, TableLabel};
 pub use ownership::{FileFacts, Us, may_share_files};
-pub use pace::{BATCH_HOLD, BatchBound, BatchCost, Pace};
+pub use pace::{BATCH_HOLD, BatchBound, BatchCost, Pace, census_interval};
 pub use predicate::{Literal, Predicate};
 pub use references::{ForeignKey, References};
 pub use report::{Report, SkipReason, Skips, Stop};

@@ -80,6 +80,16 @@ impl Pace {
     }
 }
 
+/// The largest part of the time that counting may take, as a divisor: 1 %.
+const CENSUS_PART: u32 = 100;
+
+/// From one census to the next, where the last one took so long: as configured, or longer, so that
+/// counting never takes more than 1 % of the time.
+#[must_use]
+pub fn census_interval(configured: Duration, took: Duration) -> Duration {
+    configured.max(took.saturating_mul(CENSUS_PART))
+}
+
 /// A straight line through points of which the older ones count less. While all lie at one `x` it
 /// is level, so that a larger `x` is tried, which tells.
 #[derive(Debug, Clone, Copy, Default)]
@@ -123,6 +133,14 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_census_that_takes_long_is_taken_less_often() {
+        let interval = |took| census_interval(Duration::from_secs(60), Duration::from_millis(took));
+        assert_eq!(interval(600), Duration::from_secs(60));
+        assert_eq!(interval(601), Duration::from_millis(60_100));
+        assert_eq!(census_interval(Duration::ZERO, Duration::MAX), Duration::MAX);
+    }
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
