@@ -87,6 +87,11 @@ impl TableMemory {
         Self { position, invariant: before.invariant.clone(), ..self }
     }
 
+    /// So many rows a second are enough, unless the share asks for all that the time allows.
+    pub fn aim(&mut self, rate: f64) {
+        self.pace.aim(rate);
+    }
+
     /// The table's rule.
     #[must_use]
     pub fn rule(&self) -> &Rule {

@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::flows::Flows;
 use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Timing};
@@ -79,6 +80,7 @@ pub(super) struct Worker {
     pub database: Arc<Database>,
     pub memory: Memory,
     pub tables: Tables,
+    pub flows: Flows,
     pub turns: Arc<Turns>,
     pub observer: Observer,
     /// Ends it between two batches.
@@ -114,6 +116,7 @@ impl Worker {
             Err(_) => self.tables.rules().unwrap_or_else(|| database.rules.as_written()),
         };
         let mut tables = self.tables.of(&rules, database);
+        tables.iter_mut().for_each(|table| table.aim(self.flows.of(table.label()).wanted()));
         let order = Order {
             database: &database.name,
             now: reading.wall,
@@ -123,8 +126,15 @@ impl Worker {
             mode: Mode::Delete,
             stop: &self.stop,
         };
-        tick(&order, &mut store, &mut tables, &|event| self.observer.tell(event)).await;
+        tick(&order, &mut store, &mut tables, &|event| self.tell(event)).await;
         *self.tables.locked() = tables;
+    }
+
+    fn tell(&self, event: &Event) {
+        self.observer.tell(event);
+        if let Some(follows) = self.flows.hear(event) {
+            self.observer.tell(&follows);
+        }
     }
 
     /// Tables that a pattern means come and go.
@@ -169,7 +179,7 @@ impl Worker {
     async fn one_census(self) {
         let Database { name, path, busy_timeout, rules, .. } = &*self.database;
         let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone());
-        census(name, clock::now(), &mut store, rules, &|event| self.observer.tell(event)).await;
+        census(name, clock::now(), &mut store, rules, &|event| self.tell(event)).await;
     }
 
     fn broke_off(&self, what: &str, error: &tokio::task::JoinError) -> Failure {

@@ -47,6 +47,8 @@ pub(super) struct TableMetrics {
     pub(super) last_success: Gauge,
     pub(super) rows: MeasuredBy,
     pub(super) expired: Measured,
+    pub(super) inflow: Measured,
+    pub(super) drained_in: Measured,
     pub(super) unreadable: Measured,
     pub(super) abandoned: MeasuredBy,
     pub(super) oldest_abandoned: Measured,
@@ -202,6 +204,11 @@ impl TableMetrics {
                 0.0,
             )?,
             rows: make.measured_by("rows", "Rows by state, as of the latest census.", "state")?,
+            inflow: make.measured("inflow_rows_per_second", "Rows that become due a second.")?,
+            drained_in: make.measured(
+                "drain_seconds",
+                "Until no expired row is left, at the present pace; absent while they grow.",
+            )?,
             expired: make
                 .measured("expired_rows", "Finished rows whose time has come, as of the latest census.")?,
             unreadable: make

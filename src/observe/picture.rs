@@ -8,8 +8,8 @@ use super::status::{
 };
 use super::{Watched, WatchedTable, is_fault};
 use crate::plan::{
-    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Report, SpaceUsed, TableLabel,
-    UnixTime,
+    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Flow, Report, SpaceUsed,
+    TableLabel, UnixTime,
 };
 
 impl Status {
@@ -46,6 +46,9 @@ impl Status {
             }
             Event::CensusTaken { database, space } => {
                 self.in_database(database, |place| place.census_taken(space));
+            }
+            Event::Flowed { database, table, flow } => {
+                self.in_table(database, table, |place| place.flowed(flow));
             }
             Event::RowSkipped { .. } | Event::WouldDelete { .. } => {}
         }
@@ -131,6 +134,8 @@ impl TableStatus {
             last_sweep: None,
             last_success: None,
             deleted_total: 0,
+            inflow: None,
+            drained_in: None,
         }
     }
 
@@ -140,6 +145,11 @@ impl TableStatus {
             self.last_success = Some(report.now.seconds());
         }
         self.last_sweep = Some(SweepStatus::of(report));
+    }
+
+    fn flowed(&mut self, flow: &Flow) {
+        self.inflow = flow.inflow();
+        self.drained_in = flow.drained_in().map(|time| time.as_secs_f64());
     }
 
     fn counted(&mut self, counts: &Result<Counts, Failure>) {

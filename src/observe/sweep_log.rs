@@ -67,7 +67,7 @@ impl SweepLog {
                     "row skipped"
                 );
             }
-            Event::BatchCommitted { .. } | Event::WouldDelete { .. } => {}
+            Event::BatchCommitted { .. } | Event::WouldDelete { .. } | Event::Flowed { .. } => {}
         }
     }
 

@@ -41,6 +41,8 @@ pub struct BatchCost {
 pub struct Pace {
     limit: Limit,
     share: Share,
+    /// Rows a second that are enough; nothing where as many as the share allows are wanted.
+    rate: Option<f64>,
     rows: usize,
     commits: Line,
 }
@@ -49,7 +51,7 @@ impl Pace {
     /// A pace that has seen no batch yet begins with a tenth of the limit: the first rows may be large.
     #[must_use]
     pub fn new(limit: Limit, share: Share) -> Self {
-        Self { limit, share, rows: limit.rows().div_ceil(10), commits: Line::default() }
+        Self { limit, share, rate: None, rows: limit.rows().div_ceil(10), commits: Line::default() }
     }
 
     /// The next batch.
@@ -73,10 +75,21 @@ impl Pace {
         }
     }
 
-    /// How long to rest after a lock was held for `held`, so that it is held `share` of the time.
+    /// So many rows a second are enough. A share of 1 asks for all that the time allows.
+    pub fn aim(&mut self, rate: f64) {
+        self.rate = (self.share.get() < 1.0).then_some(rate);
+    }
+
+    /// How long to rest after a lock was held for `held` and so many rows were dealt with, so that it
+    /// is held `share` of the time at most, and no more rows a second are dealt with than are enough:
+    /// the pages that they touch are felt more than the lock.
     #[must_use]
-    pub fn rest(&self, held: Duration) -> Duration {
-        held.mul_f64((1.0 / self.share.get() - 1.0).min(1e6)).min(LONGEST_REST)
+    pub fn rest(&self, held: Duration, rows: usize) -> Duration {
+        let for_share = held.mul_f64((1.0 / self.share.get() - 1.0).min(1e6));
+        let due =
+            self.rate.map(|rate| Duration::try_from_secs_f64(rows as f64 / rate).unwrap_or(LONGEST_REST));
+        let for_rate = due.map_or(Duration::ZERO, |due| due.saturating_sub(held));
+        for_share.max(for_rate).min(LONGEST_REST)
     }
 }
 
@@ -207,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_rest_keeps_the_lock_to_its_share_of_the_time() {
-        let rest = |share, held| Pace::new(Limit::MAX, Share::new(share).unwrap()).rest(held);
+        let rest = |share, held| Pace::new(Limit::MAX, Share::new(share).unwrap()).rest(held, 100);
         assert_eq!(rest(0.25, MS(10)), MS(30));
         assert_eq!(rest(1.0, MS(10)), MS(0));
         assert_eq!(rest(1e-300, MS(10)), LONGEST_REST);
