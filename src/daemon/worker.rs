@@ -150,7 +150,7 @@ impl Worker {
     /// A census at once, and then one an interval, which is stretched where counting takes long.
     pub async fn count(self) {
         let configured = self.database.census;
-        let (mut every, mut next) = (configured, Instant::now());
+        let (mut every, mut next, mut last) = (configured, Instant::now(), Duration::ZERO);
         while self.stop.run_until_cancelled(sleep_until(next)).await.is_some() {
             let turn = self.stop.run_until_cancelled(self.turns.censuses.acquire()).await;
             let Some(Ok(_turn)) = turn else { return };
@@ -159,7 +159,9 @@ impl Worker {
                 let (database, space) = (self.database.name.clone(), Err(self.broke_off("a census", &error)));
                 self.observer.tell(&Event::CensusTaken { database, space });
             }
-            let wanted = census_interval(configured, begun.elapsed());
+            // One that took long by chance stretches nothing.
+            let took = begun.elapsed();
+            let wanted = census_interval(configured, took.min(std::mem::replace(&mut last, took)));
             if wanted != every {
                 self.stretch(every == configured, wanted);
             }
