@@ -64,10 +64,15 @@ pub(super) fn done<'a>(section: &Section<'a>) -> Option<(Done, Vec<Placed<'a>>)>
     }
 }
 
-/// Refuse what these tests share with others: `why` says what is wrong with it.
-pub(super) fn refuse_shared(tests: &[Placed<'_>], others: &[StateTest], why: &str) {
+/// Refuse what these tests share with others by this measure: `why` says what is wrong with it.
+pub(super) fn refuse_shared(
+    tests: &[Placed<'_>],
+    others: &[StateTest],
+    shares: fn(&StateTest, &StateTest) -> bool,
+    why: &str,
+) {
     for Placed { test, section } in tests {
-        for other in others.iter().filter(|other| test.overlaps(other)) {
+        for other in others.iter().filter(|other| shares(test, other)) {
             match (test, other) {
                 (StateTest::OneOf { values, .. }, StateTest::OneOf { values: taken, .. }) => {
                     let nodes = section.get("in").and_then(|node| node.elements()).unwrap_or_default();
@@ -75,7 +80,7 @@ pub(super) fn refuse_shared(tests: &[Placed<'_>], others: &[StateTest], why: &st
                         section.reader.refuse(node, why);
                     }
                 }
-                _ => section.refuse("is", why),
+                _ => section.refuse(if section.has("is") { "is" } else { "in" }, why),
             }
         }
     }

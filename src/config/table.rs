@@ -76,7 +76,7 @@ impl Read {
         };
         for other in self.blocks.iter().filter(same) {
             let why = "another rule of the same table calls this done as well";
-            refuse_shared(done, other.rule.done.tests(), why);
+            refuse_shared(done, other.rule.done.tests(), StateTest::overlaps, why);
             // What is a default, or every row, has no place of its own.
             if done.is_empty() && block.rule.done.overlaps(&other.rule.done) {
                 section.refuse("done", why);
@@ -124,9 +124,9 @@ fn rule<'a>(
     let pending = pending(section, done.as_ref().map(|(done, _)| done), standard.pending, pending_elsewhere);
     if let (Some((done, placed)), Some(pending)) = (&done, &pending) {
         let why = "this is in both `done` and `pending`: a row is one or the other";
-        refuse_shared(&pending.placed, done.tests(), why);
+        refuse_shared(&pending.placed, done.tests(), StateTest::asks_the_same, why);
         if pending.placed.is_empty() {
-            refuse_shared(placed, &pending.tests, why);
+            refuse_shared(placed, &pending.tests, StateTest::asks_the_same, why);
         }
     }
     let keep = if section.has("keep") {

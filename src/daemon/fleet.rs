@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::flows::Flows;
-use super::worker::{Tables, Turns, Worker, watched};
+use super::worker::{Tables, Turns, Worker};
 use crate::clock;
 use crate::config::{Database, Timing};
 use crate::discover::Member;
@@ -127,8 +127,7 @@ impl Fleet {
     }
 
     fn start(&mut self, member: Member, tables: Tables, count: usize) -> Result<(), MetricsError> {
-        // What a pattern of tables means, the first look at the schema tells.
-        self.observer.watch(&watched(&member.database, &member.database.rules.rules(&[])))?;
+        self.observer.watch(&tables.watched(&member.database))?;
         let at_work = match member.held(clock::now()) {
             None => self.set_to_work(&member, &tables, count),
             Some(reports) => self.hold(&member, reports),

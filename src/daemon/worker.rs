@@ -13,7 +13,9 @@ use crate::clock;
 use crate::config::{Database, Timing};
 use crate::memory::Memory;
 use crate::observe::{Observer, Watched, WatchedTable};
-use crate::plan::{Clock, Event, Failure, FailureKind, Rule, UnixTime, census_interval};
+use crate::plan::{
+    Clock, Event, Failure, FailureKind, Identifier, Rule, RuleBook, UnixTime, census_interval,
+};
 use crate::schedule::Bell;
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -63,14 +65,16 @@ impl Tables {
         rules.iter().map(table).collect()
     }
 
-    /// The rules of the tables that are known; nothing before the first tick.
-    fn rules(&self) -> Option<Vec<Rule>> {
-        let known = self.locked();
-        (!known.is_empty()).then(|| known.iter().map(|table| table.rule().clone()).collect())
+    /// The rules of this book for the tables that are known; nothing before the first tick.
+    fn rules(&self, book: &RuleBook) -> Option<Vec<Rule>> {
+        let known: Vec<Identifier> = self.locked().iter().map(|table| table.rule().table.clone()).collect();
+        let rules = if known.is_empty() { Vec::new() } else { book.rules(&known) };
+        (!rules.is_empty()).then_some(rules)
     }
 
-    fn are_of(&self, rules: &[Rule]) -> bool {
-        self.locked().iter().map(TableMemory::label).eq(rules.iter().map(|rule| &rule.label))
+    /// What is shown of the database before its schema is looked at.
+    pub fn watched(&self, database: &Database) -> Watched {
+        watched(database, &self.rules(&database.rules).unwrap_or_else(|| database.rules.rules(&[])))
     }
 }
 
@@ -113,10 +117,12 @@ impl Worker {
                 self.watch(&rules);
                 rules
             }
-            Err(_) => self.tables.rules().unwrap_or_else(|| database.rules.as_written()),
+            Err(_) => self.tables.rules(&database.rules).unwrap_or_else(|| database.rules.as_written()),
         };
         let mut tables = self.tables.of(&rules, database);
         tables.iter_mut().for_each(|table| table.aim(self.flows.of(table.label()).wanted()));
+        // Known from here on: a reload in the middle of the first tick leaves their series as they are.
+        self.tables.locked().clone_from(&tables);
         let order = Order {
             database: &database.name,
             now: reading.wall,
@@ -139,7 +145,7 @@ impl Worker {
 
     /// Tables that a pattern means come and go.
     fn watch(&self, rules: &[Rule]) {
-        if self.database.rules.patterns().next().is_none() || self.tables.are_of(rules) {
+        if self.database.rules.patterns().next().is_none() {
             return;
         }
         if let Err(error) = self.observer.watch(&watched(&self.database, rules)) {
@@ -191,7 +197,7 @@ impl Worker {
 }
 
 /// What is shown of a database under these rules.
-pub(super) fn watched(database: &Database, rules: &[Rule]) -> Watched {
+fn watched(database: &Database, rules: &[Rule]) -> Watched {
     let table = |rule: &Rule| WatchedTable {
         table: rule.label.clone(),
         retention: rule.clock.as_ref().map(Clock::retention),

@@ -48,6 +48,8 @@ pub(super) struct ClockFormat {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct HorizonsFormat {
     pub database: String,
+    /// The file that its tables are in: another one was never seen.
+    pub path: String,
     tables: Vec<TableFormat>,
 }
 
@@ -88,8 +90,12 @@ impl TryFrom<ReadingFormat> for Reading {
 }
 
 impl HorizonsFormat {
-    pub fn new(database: &str, tables: &[(Horizon, Seen)]) -> Self {
-        Self { database: database.into(), tables: tables.iter().map(TableFormat::new).collect() }
+    pub fn new(database: &str, path: &str, tables: &[(Horizon, Seen)]) -> Self {
+        Self {
+            database: database.into(),
+            path: path.into(),
+            tables: tables.iter().map(TableFormat::new).collect(),
+        }
     }
 
     pub fn tables(self) -> Result<Vec<(Horizon, Seen)>, String> {

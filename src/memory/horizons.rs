@@ -29,13 +29,14 @@ impl Remembered {
         let Some(folder) = &self.folder else { return Vec::new() };
         let _alone = locked(&self.horizons);
         let name = database.name.as_str();
-        let before = load(folder, &file_name(name), name);
+        let path = database.path.display().to_string();
+        let before = load(folder, &file_name(name), name, &path);
         let mut tables = before.clone();
         look(&mut tables, rules, database, now);
         if self.is_accepted(folder, &tables) {
             accept(&mut tables);
         }
-        let kept = if tables == before { Ok(()) } else { self.keep(folder, name, &tables) };
+        let kept = if tables == before { Ok(()) } else { self.keep(folder, name, &path, &tables) };
         // What could not be kept is not accepted either: it would be forgotten, and nobody would know.
         let shown = if kept.is_ok() { &tables } else { &before };
         unsettled(shown, rules, database, folder, kept.err())
@@ -64,12 +65,12 @@ impl Remembered {
             else {
                 continue;
             };
-            let database = holds.database.clone();
+            let (database, path) = (holds.database.clone(), holds.path.clone());
             let Ok(mut tables) = holds.tables() else { continue };
             if tables.iter().any(|(_, seen)| seen.waiting.is_some()) {
                 held = true;
                 accept(&mut tables);
-                if let Err(error) = self.keep(folder, &database, &tables) {
+                if let Err(error) = self.keep(folder, &database, &path, &tables) {
                     tracing::warn!(database, error, "what was accepted cannot be kept: it is held on");
                 }
             }
@@ -77,14 +78,14 @@ impl Remembered {
         held
     }
 
-    fn keep(&self, folder: &Folder, database: &str, tables: &Tables) -> Result<(), String> {
+    fn keep(&self, folder: &Folder, database: &str, path: &str, tables: &Tables) -> Result<(), String> {
         if self.role == Role::Onlooker {
             return Ok(());
         }
         let name = file_name(database);
         let failed =
             |error: io::Error| format!("{} cannot be written: {error}", folder.path(&name).display());
-        folder.write(&name, &File::new(HorizonsFormat::new(database, tables))).map_err(failed)
+        folder.write(&name, &File::new(HorizonsFormat::new(database, path, tables))).map_err(failed)
     }
 }
 
@@ -128,10 +129,12 @@ fn unsettled(
     rules.iter().filter_map(hold).collect()
 }
 
-/// What is remembered of a database. What cannot be read was never seen, which holds its tables anew.
-fn load(folder: &Folder, file: &str, database: &str) -> Tables {
+/// What is remembered of a database. What cannot be read was never seen, nor was another file under its
+/// name: both hold its tables anew.
+fn load(folder: &Folder, file: &str, database: &str, path: &str) -> Tables {
     let read = || match folder.read::<File<HorizonsFormat>>(file)? {
         Some(file) => file.opened().and_then(|holds| match holds.database == database {
+            true if holds.path != path => Ok(Vec::new()),
             true => holds.tables(),
             false => Err(format!("it is of database `{}`", holds.database.escape_debug())),
         }),

@@ -250,7 +250,7 @@ mod tests {
         ("keysweep_deleted_rows_total", 2, 0.0),
         ("keysweep_batches_total", 2, 0.0),
         ("keysweep_sweeps_total", 12, 0.0),
-        ("keysweep_skipped_rows_total", 8, 0.0),
+        ("keysweep_skipped_rows_total", 10, 0.0),
         ("keysweep_errors_total", 17, 0.0),
         ("keysweep_held", 16, 0.0),
         ("keysweep_batch_duration_seconds_count", 1, 0.0),

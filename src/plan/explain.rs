@@ -65,7 +65,7 @@ impl std::fmt::Display for Fate {
             Self::Never => "kept: its clock column holds a value of `never`",
             Self::Unreadable => "kept: its clock column cannot be read in its unit, so it never expires",
             Self::NotYet(due) => return write!(f, "kept for now: due at {due}"),
-            Self::Referenced => "kept: its time has come, and a row of another table refers to it",
+            Self::Referenced => "kept: its time has come, and another row refers to it",
             Self::Due => "due: the next sweep deletes it, unless the table is held",
         })
     }

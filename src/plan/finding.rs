@@ -85,6 +85,8 @@ pub struct TableFacts {
     pub is_utf8: bool,
     /// Triggers that fire on a delete here.
     pub delete_triggers: Vec<String>,
+    /// Triggers and tables of the database whose statements replace rows: no trigger sees those go.
+    pub replacing: Vec<String>,
     /// Tables that do exist, to help with a misspelt name.
     pub tables: Vec<String>,
     /// The name by which the engine numbers the rows, where it does.
@@ -215,6 +217,7 @@ mod tests {
             is_utf8: true,
             referenced_by: vec![],
             delete_triggers: vec![],
+            replacing: vec![],
             tables: vec!["keys".into()],
             rowid: Some("rowid".into()),
             in_clock_order: true,

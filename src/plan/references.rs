@@ -67,14 +67,24 @@ impl ForeignKey {
 
 /// A hold where the rule refuses them; else what makes them slow.
 pub(super) fn reference_findings(rule: &Rule, facts: &TableFacts, place: &str) -> Vec<Finding> {
-    if rule.references != References::Refuse {
-        return facts.referenced_by.iter().filter_map(|key| slow_child(key, place)).collect();
-    }
     let held = |what: String, remedy: &str| Finding {
         severity: Severity::Hold(HoldReason::References),
         what,
         remedy: remedy.into(),
     };
+    if rule.references != References::Refuse {
+        let mut findings: Vec<Finding> =
+            facts.referenced_by.iter().filter_map(|key| slow_child(key, place)).collect();
+        let goes_on = !facts.referenced_by.is_empty() || !facts.delete_triggers.is_empty();
+        if goes_on && !facts.replacing.is_empty() {
+            let replacing = facts.replacing.join(", ");
+            findings.push(held(
+                format!("{place}: a deletion may set off {replacing}, where REPLACE deletes rows that nobody sees go"),
+                "let it delete what it replaces by a DELETE, or clean this table in the application",
+            ));
+        }
+        return findings;
+    }
     let mut findings = Vec::new();
     if !facts.referenced_by.is_empty() {
         let mut children: Vec<&str> = facts.referenced_by.iter().map(|key| key.child.as_str()).collect();

@@ -55,11 +55,14 @@ pub enum SkipReason {
     Referenced,
     /// A trigger failed on it.
     Error,
+    /// More rows would go along with it than a transaction may delete.
+    TooMany,
 }
 
 impl SkipReason {
     /// Every reason.
-    pub const ALL: [Self; 4] = [Self::Constraint, Self::Ignored, Self::Referenced, Self::Error];
+    pub const ALL: [Self; 5] =
+        [Self::Constraint, Self::Ignored, Self::Referenced, Self::Error, Self::TooMany];
 
     /// The word in metrics.
     #[must_use]
@@ -69,6 +72,7 @@ impl SkipReason {
             Self::Ignored => "ignored",
             Self::Referenced => "referenced",
             Self::Error => "error",
+            Self::TooMany => "too_many",
         }
     }
 }

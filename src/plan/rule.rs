@@ -159,17 +159,12 @@ impl Rule {
         Predicate::Any(beside.chain([self.done.predicate()]).collect())
     }
 
-    /// The row is done: finished, and not pending as well.
+    /// The row is done: finished, not pending as well, and not done under an earlier rule of the table,
+    /// which alone then says how long it is kept.
     #[must_use]
     pub fn is_done(&self) -> Predicate {
-        self.done.predicate().and(self.is_pending().negated())
-    }
-
-    /// The row is done, and no earlier rule of the table has counted it.
-    #[must_use]
-    pub fn is_counted_as_done(&self) -> Predicate {
         let before = Predicate::Any(self.beside.before.iter().map(Done::predicate).collect());
-        self.is_done().and(before.negated())
+        self.done.predicate().and(self.is_pending().negated()).and(before.negated())
     }
 
     /// No rule of the table says what the row is.
@@ -326,18 +321,14 @@ mod tests {
                         "finished" => &finished,
                         _ => &cancelled,
                     };
-                    (
-                        rule.state_of(&read),
-                        rule.is_counted_as_done().holds(&read),
-                        rule.is_unknown().holds(&read),
-                    )
+                    (rule.state_of(&read), rule.is_done().holds(&read), rule.is_unknown().holds(&read))
                 })
                 .collect::<Vec<_>>()
         };
         let (done, unknown, pending) = (State::Done, State::Unknown, State::Pending);
         assert_eq!(states(&there, &Value::Null), [(done, true, false), (unknown, false, false)]);
         assert_eq!(states(&Value::Null, &there), [(unknown, false, false), (done, true, false)]);
-        // Both: swept by either, counted once.
+        // Both: the first one's.
         assert_eq!(states(&there, &there), [(done, true, false), (done, false, false)]);
         assert_eq!(states(&Value::Null, &Value::Null), [(pending, false, false), (pending, false, false)]);
     }

@@ -33,7 +33,7 @@ impl StateTest {
         !matches!(self, Self::OneOf { .. })
     }
 
-    /// Whether both test one column for the same thing, or for one value at least.
+    /// Whether one value of one column passes both.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
@@ -42,9 +42,16 @@ impl StateTest {
             (Self::OneOf { values, .. }, Self::OneOf { values: others, .. }) => {
                 values.iter().any(|value| others.contains(value))
             }
-            (Self::Null(_), Self::Null(_)) | (Self::NotNull(_), Self::NotNull(_)) => true,
-            _ => false,
+            (Self::Null(_), other) | (other, Self::Null(_)) => matches!(other, Self::Null(_)),
+            // Every value that a column can be tested for is one.
+            (Self::NotNull(_), _) | (_, Self::NotNull(_)) => true,
         }
+    }
+
+    /// Whether both ask the same, or for one value at least.
+    #[must_use]
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other) && self.overlaps(other)
     }
 
     /// The column says so.

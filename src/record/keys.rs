@@ -182,6 +182,7 @@ impl Keys {
             cutoff: Cutoff::new(now, Duration::ZERO),
             bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
             referenced: None,
+            ruled: &[],
             schema_version: version.map_err(|error| self.ledger.failed("purge keys", &error))?,
         };
         match attempt(connection, &order, keys).map_err(RecordError::from)? {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::poison::{expired, report, rule};
+use crate::support::database::KEY_TABLE;
 use crate::support::{Daemon, Database, Journal};
 
 const HELD: &str = r#"keysweep_held{database="app",reason="invariant",table="keys"}"#;
@@ -86,4 +87,71 @@ fn a_trigger_that_only_records_is_no_reason_to_stop() {
     let files = database.files();
     assert!(files.iter().all(|name| !name.contains("keysweep_")), "{files:?}");
     assert_eq!(database.shell("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'keysweep%'"), "0\n");
+}
+
+/// A REPLACE deletes without any trigger being told, so nothing that might set one off is swept.
+#[test]
+fn a_trigger_that_replaces_rows_holds_the_table_and_no_pending_row_goes() {
+    let replaces = [
+        "INSERT OR REPLACE INTO keys VALUES ('new', 'v', 'pending', '', 5, 2)",
+        "REPLACE INTO keys VALUES ('new', 'v', 'pending', '', 5, 2)",
+        "UPDATE OR REPLACE keys SET u = 2 WHERE id = 'y'",
+    ];
+    for action in replaces {
+        let database = Database::new(
+            Journal::Wal,
+            "CREATE TABLE keys(id TEXT PRIMARY KEY, fingerprint, status, response, expires, u INTEGER UNIQUE);
+             INSERT INTO keys VALUES ('a', 'v', 'done', '', 1, 1), ('y', 'v', 'done', '', 4e9, 3), ('z', 'v', 'pending', '', 1, 2);",
+        );
+        database.shell(&format!("CREATE TRIGGER t AFTER DELETE ON keys BEGIN {action}; END"));
+        let line = report(&database.sweep(&rule("skip"), &[]));
+        assert_eq!((&line["held"], &line["deleted"]), (&json!("references"), &json!(0)), "{action}: {line}");
+        assert_eq!(database.ids(), ["a", "y", "z"], "{action}");
+        database.shell("DROP TRIGGER t");
+        database.shell("CREATE TRIGGER t AFTER DELETE ON keys BEGIN SELECT replace(old.id, 'a', 'b'); END");
+        assert_eq!(report(&database.sweep(&rule("skip"), &[]))["deleted"], json!(1), "{action}");
+    }
+}
+
+#[test]
+fn a_row_that_has_a_rule_of_its_own_goes_by_that_rule_alone() {
+    let child = "CREATE TABLE child(id TEXT PRIMARY KEY, status, expires, parent TEXT REFERENCES keys(id) ON DELETE CASCADE);";
+    let rows = "INSERT INTO child VALUES ('open', 'pending', 1, 'a'), ('kept', 'done', 4e9, 'b');";
+    let database =
+        Database::with_keys(Journal::Wal, [("a", "done", 1.0), ("b", "done", 1.0), ("c", "done", 1.0)]);
+    database.shell(&format!("{child}{rows}"));
+    let rules = rule("cascade") + "[[database.table]]\ntable = 'child'\n";
+    let swept = database.sweep(&rules, &[]).json_lines();
+    assert_eq!((&swept[0]["deleted"], &swept[0]["skipped"]), (&json!(1), &json!(2)), "{swept:?}");
+    assert_eq!((swept[0]["held"].is_null(), database.ids()), (true, vec!["a".into(), "b".into()]));
+    assert_eq!(database.shell("SELECT count(*) FROM child"), "2\n");
+    // Without a rule of its own it is the cascade's.
+    assert_eq!(report(&database.sweep(&rule("cascade"), &[]))["deleted"], json!(2));
+    assert_eq!(database.shell("SELECT count(*) FROM child"), "0\n");
+}
+
+#[test]
+fn a_row_that_would_take_too_many_along_stays_and_the_others_go() {
+    let family = |parent: &str, children: u32| {
+        format!(
+            "INSERT INTO keys VALUES ('{parent}', 'v', 'done', '', 1, NULL);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {children})
+             INSERT INTO keys SELECT printf('{parent}-%05d', i), 'v', 'done', '', 1, '{parent}' FROM n;"
+        )
+    };
+    let tree = KEY_TABLE.replace(
+        "expires REAL NOT NULL",
+        "expires REAL NOT NULL, parent TEXT REFERENCES keys(id) ON DELETE CASCADE",
+    );
+    let database =
+        Database::new(Journal::Wal, &(tree.clone() + &family("large", 201) + &family("small", 60)));
+    let line = report(&database.sweep(&format!("share = 1.0\n{}", rule("cascade")), &[]));
+    assert_eq!((&line["held"], &line["stop"]), (&json!(null), &json!("drained")), "{line}");
+    // The children of the large one go by themselves, and then it goes too.
+    assert_eq!(
+        database.shell("SELECT count(*) FROM keys WHERE id LIKE 'small%' OR id LIKE 'large-%'"),
+        "0\n"
+    );
+    assert_eq!(report(&database.sweep(&rule("cascade"), &[]))["stop"], json!("drained"));
+    assert_eq!(database.ids(), [] as [String; 0]);
 }

@@ -83,6 +83,21 @@ fn a_table_that_stays_keeps_its_counters_and_one_that_is_new_begins_at_zero() {
 }
 
 #[test]
+fn the_tables_of_a_pattern_keep_their_counters_when_their_database_changes() {
+    let tenants = Tenants::new(&["a"]);
+    let block =
+        |lines: &str| tenants.block_of("a", &format!("{OFTEN}\n{lines}\n[[database.table]]\ntable = 'k*'\n"));
+    let config = tenants.config(&block(""));
+    let daemon = Daemon::start(&config);
+    daemon.wait_for_metric(&deleted("a"), 1.0);
+    replace(&config, &block("batch = 50"));
+    reload(&daemon, RELOADED);
+    assert_eq!(daemon.metric(&deleted("a")), Some(1.0));
+    tenants.insert("a", "more");
+    daemon.wait_for_metric(&deleted("a"), 2.0);
+}
+
+#[test]
 fn a_bad_config_changes_nothing_and_every_problem_is_in_one_line() {
     let tenants = Tenants::new(&["a", "b"]);
     let config = tenants.config(&tenants.block_of("a", OFTEN));

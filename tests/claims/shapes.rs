@@ -266,3 +266,16 @@ fn a_key_that_is_unique_only_by_another_collation_than_its_columns_is_held() {
     let database = Database::new(Journal::Wal, coarser);
     assert_eq!(database.sweep("", &[]).json_lines()[0]["deleted"], 1);
 }
+
+#[test]
+fn a_row_that_two_rules_call_done_is_kept_as_the_first_one_says() {
+    let database = Database::new(
+        Journal::Wal,
+        "CREATE TABLE keys(id TEXT PRIMARY KEY, status, expires, f);
+         INSERT INTO keys VALUES ('both', 'done', unixepoch() - 7200, 'x'), ('second', 'odd', unixepoch() - 7200, 'x');",
+    );
+    let rules = "[[database.table]]\ntable = 'keys'\nname = 'long'\nretention = '72h'
+        [[database.table]]\ntable = 'keys'\nname = 'short'\nretention = '1h'\ndone = { column = 'f', in = ['x'] }";
+    assert_eq!(deleted(&database, rules), [("long".to_owned(), 0), ("short".to_owned(), 1)]);
+    assert_eq!(database.ids(), ["both"]);
+}

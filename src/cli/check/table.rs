@@ -40,7 +40,7 @@ pub(super) async fn look_at_rows(
 }
 
 fn workload(database: &Database, now: UnixTime) -> Workload {
-    let work_an_hour = database.timing.work_an_hour(database.budget, now);
+    let work_an_hour = database.timing.work_an_hour(database.budget, database.window, now);
     Workload { batch: database.batch, share: database.share, work_an_hour }
 }
 

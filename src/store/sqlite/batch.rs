@@ -8,7 +8,9 @@ use super::access::{Admitted, check_identity};
 use super::failure::{explain, is_busy, is_certain, is_constraint, remedy};
 use super::guarded::{Guarded, Outcome};
 use super::inspect::schema_version;
-use crate::plan::{BatchBound, Cutoff, Failure, FailureKind, Key, Limit, References, Rule, SkipReason};
+use crate::plan::{
+    BatchBound, Cutoff, Failure, FailureKind, Identifier, Key, Limit, References, Rule, SkipReason,
+};
 use crate::store::Batch;
 
 /// How an attempt ended when it did not fail.
@@ -29,6 +31,8 @@ pub(crate) struct Order<'a> {
     pub schema_version: i64,
     /// The condition under which a row stays because another one refers to it.
     pub referenced: Option<&'a str>,
+    /// The other tables of the database that have a rule: their rows go by that rule alone.
+    pub ruled: &'a [Identifier],
 }
 
 /// How much of the keys one transaction tries.
@@ -120,7 +124,7 @@ fn delete_all(
             batch.skipped.push((key.clone(), reason));
             continue;
         }
-        match guarded.delete(key)? {
+        match guarded.delete(key, Limit::MAX.rows() - batch.deleted.len())? {
             Outcome::Deleted(others) => {
                 batch.deleted.push(key.clone());
                 batch.deleted.extend(others);
@@ -130,6 +134,13 @@ fn delete_all(
                 batch.deleted.extend(others);
             }
             Outcome::Spared => {}
+            Outcome::NoRoom if batch.deleted.is_empty() => {
+                batch.skipped.push((key.clone(), SkipReason::TooMany));
+            }
+            Outcome::NoRoom => {
+                batch.cost.rows -= 1;
+                break;
+            }
             Outcome::RolledBack => return Ok(Err(at)),
         }
     }

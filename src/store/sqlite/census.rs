@@ -164,7 +164,7 @@ impl Tally {
     fn new(rule: &Rule, now: UnixTime) -> Self {
         let nothing = Predicate::Any(Vec::new());
         let expired = rule.cutoff(now).map_or(nothing, |cutoff| rule.is_deletable(cutoff));
-        let mut flags = vec![rule.is_counted_as_done(), expired, rule.is_unreadable()];
+        let mut flags = vec![rule.is_done(), expired, rule.is_unreadable()];
         flags.extend([rule.is_pending(), rule.is_unknown()]);
         flags.extend(ABANDONED_CLASSES.iter().filter_map(|(_, age)| rule.is_abandoned(now, *age)));
         Self { rule: rule.clone(), sums: vec![0; flags.len()], flags, oldest: None }

@@ -8,6 +8,8 @@ use super::render::{Sql, column, key_is, read, storage_class, table};
 use super::witness::Witness;
 use crate::plan::{Failure, FailureKind, Identifier, Key, References, SkipReason, State, Value};
 
+const UNDO: &str = "ROLLBACK TO keysweep_row; RELEASE keysweep_row";
+
 /// What became of one key.
 pub(super) enum Outcome {
     /// It is gone, and so are these, which triggers and declared actions took along.
@@ -16,6 +18,8 @@ pub(super) enum Outcome {
     Skipped(SkipReason, Vec<Key>),
     /// A guard does not hold any more: the row is the application's again, or gone.
     Spared,
+    /// It is still there: with what goes along with it, the transaction would delete too many rows.
+    NoRoom,
     /// A trigger rolled the whole transaction back.
     RolledBack,
 }
@@ -41,7 +45,9 @@ impl<'a> Guarded<'a> {
         let columns = predicate.columns();
         let witness = match rule.references {
             References::Refuse => None,
-            References::Skip | References::Cascade => Some(Witness::call(connection, rule, &columns)?),
+            References::Skip | References::Cascade => {
+                Some(Witness::call(connection, rule, order.ruled, &columns)?)
+            }
         };
         let list = columns.iter().map(column).collect::<Vec<_>>().join(", ");
         let table = table(&rule.table);
@@ -60,7 +66,8 @@ impl<'a> Guarded<'a> {
         })
     }
 
-    pub fn delete(&mut self, key: &Key) -> Result<Outcome, Failure> {
+    /// Delete the row of this key, where the transaction has room for so many more.
+    pub fn delete(&mut self, key: &Key, room: usize) -> Result<Outcome, Failure> {
         let order = self.order;
         let sql_failed = |error: rusqlite::Error| failed(order, "delete a row", &error);
         let bound = bound(key, &self.guards);
@@ -83,6 +90,10 @@ impl<'a> Guarded<'a> {
         match self.delete.execute(params_from_iter(&bound)) {
             Ok(count) => {
                 let others = self.others(key)?;
+                if count + others.len() > room {
+                    self.connection.execute_batch(UNDO).map_err(sql_failed)?;
+                    return Ok(Outcome::NoRoom);
+                }
                 self.connection.execute_batch("RELEASE keysweep_row").map_err(sql_failed)?;
                 self.outcome(count, others)
             }
@@ -90,8 +101,7 @@ impl<'a> Guarded<'a> {
                 let outcome = self.refused(error)?;
                 if !self.connection.is_autocommit() {
                     // RAISE(FAIL) leaves what was done before it.
-                    let undo = "ROLLBACK TO keysweep_row; RELEASE keysweep_row";
-                    self.connection.execute_batch(undo).map_err(sql_failed)?;
+                    self.connection.execute_batch(UNDO).map_err(sql_failed)?;
                 }
                 Ok(outcome)
             }

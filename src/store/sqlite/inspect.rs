@@ -92,6 +92,7 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
         in_key_order: !is_table || in_key_order(connection, rule)?,
         referenced_by: if is_table { foreign_keys(connection, table)? } else { Vec::new() },
         delete_triggers: if is_table { delete_triggers(connection, table)? } else { Vec::new() },
+        replacing: replacing(connection)?,
         tables: names(connection, &format!("{TABLES} AND ?1 IS NOT NULL ORDER BY name LIMIT 20"), table)?,
         rowid: if is_table { rowid_alias(connection, table)? } else { None },
         in_clock_order: false,
@@ -165,6 +166,28 @@ fn is_utf8(connection: &Connection) -> rusqlite::Result<bool> {
 /// What the engine says against any DELETE.
 fn undeletable(connection: &Connection, table: &str) -> Option<String> {
     connection.prepare(&format!("DELETE FROM main.{}", quoted(table))).err().map(|error| error.to_string())
+}
+
+/// Triggers, and tables by a clause of theirs, that resolve a conflict by REPLACE. The function of that
+/// name is none of them.
+fn replacing(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT name, sql FROM main.sqlite_schema WHERE type IN ('table', 'trigger') AND sql LIKE '%replace%' ORDER BY name";
+    let mut statement = connection.prepare(sql)?;
+    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let found: Vec<(String, String)> = found.collect::<rusqlite::Result<_>>()?;
+    Ok(found.into_iter().filter(|(_, sql)| replaces(sql)).map(|(name, _)| name).collect())
+}
+
+fn replaces(sql: &str) -> bool {
+    // Comments are not left out: a word too many holds a table, a word too few deletes a row.
+    let upper = sql.to_uppercase();
+    let words: Vec<&str> = upper.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let at = words.iter().enumerate().filter(|(_, word)| **word == "REPLACE").map(|(at, _)| at);
+    at.into_iter().any(|at| {
+        let before = at.checked_sub(1).and_then(|before| words.get(before));
+        matches!(before, Some(&("OR" | "CONFLICT"))) || words.get(at + 1) == Some(&"INTO")
+    })
 }
 
 /// The engine says whether a DELETE would run a program beside it; only then are the triggers named.

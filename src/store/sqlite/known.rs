@@ -14,6 +14,8 @@ use crate::store::{Leg, Place, Walk};
 /// How a table is read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
+    /// Whether it is a table at all.
+    pub is_table: bool,
     /// The name by which its rows are numbered.
     pub rowid: Option<String>,
     /// True of a row that must stay because another one refers to it.
@@ -39,6 +41,7 @@ impl Known {
             return Ok(Self::default());
         }
         Ok(Self {
+            is_table: true,
             rowid: facts.rowid.clone(),
             referenced: is_referenced(rule, &facts.referenced_by),
             by_clock: by_clock(connection, rule, facts)?,

@@ -43,8 +43,8 @@ use self::known::Known;
 use self::lane::{Lane, Trouble, Working, blocking};
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
-    BatchBound, Counts, Cutoff, Failure, FailureKind, Journal, Key, Limit, Rule, RuleBook, SpaceUsed,
-    TableFacts, UnixTime, WalPolicy,
+    BatchBound, Counts, Cutoff, Failure, FailureKind, Identifier, Journal, Key, Limit, Rule, RuleBook,
+    SpaceUsed, TableFacts, UnixTime, WalPolicy,
 };
 
 /// A database file at work.
@@ -85,6 +85,17 @@ impl Sqlite {
             working.read("read the schema", |connection| Looked::at(connection, &path, &rules))
         };
         Ok(self.lane.call("read the schema", look).await?.0)
+    }
+
+    /// The other tables that have a rule, each once.
+    fn ruled_beside(&self, rule: &Rule) -> Vec<Identifier> {
+        let mut ruled: Vec<Identifier> = Vec::new();
+        for (other, known) in self.known.iter().filter(|(other, _)| other.table != rule.table) {
+            if known.is_table && !ruled.contains(&other.table) {
+                ruled.push(other.table.clone());
+            }
+        }
+        ruled
     }
 
     fn known(&self, rule: &Rule) -> Known {
@@ -138,7 +149,8 @@ impl Store for Sqlite {
             let what = format!("{} was not inspected before a batch", self.lane.path.display());
             return Err(Failure::new(FailureKind::Internal, what, remedy(FailureKind::Internal)));
         };
-        let (known, rule, keys) = (self.known(rule), rule.clone(), keys.to_vec());
+        let (known, ruled) = (self.known(rule), self.ruled_beside(rule));
+        let (rule, keys) = (rule.clone(), keys.to_vec());
         let mut held_in_vain = Duration::ZERO;
         let wal = self.wal;
         let batch = move |working: &Working| {
@@ -146,7 +158,8 @@ impl Store for Sqlite {
                 return Err(Trouble::Failed(wal_too_large(&working.file, size, wal)));
             }
             let referenced = known.referenced.as_deref();
-            let order = Order { file: &working.file, rule: &rule, cutoff, bound, schema_version, referenced };
+            let file = &working.file;
+            let order = Order { file, rule: &rule, cutoff, bound, schema_version, referenced, ruled: &ruled };
             match attempt(&working.open.connection, &order, &keys) {
                 Ok(Attempt::Committed(batch)) => {
                     // Whatever hinders a checkpoint hinders the application's too; nothing of ours depends on it.

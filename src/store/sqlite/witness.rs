@@ -8,11 +8,20 @@ use crate::plan::{Identifier, Rule, Value};
 /// Made anew inside each transaction and gone before its COMMIT, so that no change of the schema
 /// meets it. A trigger of the temporary schema fires before the application's own AFTER triggers, so
 /// that none of those can keep a deletion from it.
-pub(super) struct Witness;
+pub(super) struct Witness {
+    /// How many other tables are shielded.
+    shields: usize,
+}
 
 impl Witness {
-    /// Watch every deletion from the rule's table; of each, these columns are kept.
-    pub fn call(connection: &Connection, rule: &Rule, columns: &[Identifier]) -> rusqlite::Result<Self> {
+    /// Watch every deletion from the rule's table; of each, these columns are kept. A deletion that would
+    /// take along a row of another table with a rule of its own is refused.
+    pub fn call(
+        connection: &Connection,
+        rule: &Rule,
+        ruled: &[Identifier],
+        columns: &[Identifier],
+    ) -> rusqlite::Result<Self> {
         let old: Vec<String> =
             columns.iter().map(|column| format!("old.{}", quoted(column.as_str()))).collect();
         let kept: Vec<String> = (0..columns.len()).map(|at| format!("c{at}")).collect();
@@ -23,7 +32,14 @@ impl Witness {
             quoted(rule.table.as_str()),
             old.join(", ")
         ))?;
-        Ok(Self)
+        for (at, table) in ruled.iter().enumerate() {
+            connection.execute_batch(&format!(
+                "CREATE TEMP TRIGGER keysweep_shield_{at} BEFORE DELETE ON main.{} \
+                 BEGIN SELECT RAISE(ABORT, 'the row goes by a rule of its own'); END",
+                quoted(table.as_str())
+            ))?;
+        }
+        Ok(Self { shields: ruled.len() })
     }
 
     /// The rows that were deleted since the last look.
@@ -40,6 +56,9 @@ impl Witness {
 
     /// Its work is done.
     pub fn dismiss(self, connection: &Connection) -> rusqlite::Result<()> {
+        for at in 0..self.shields {
+            connection.execute_batch(&format!("DROP TRIGGER temp.keysweep_shield_{at}"))?;
+        }
         connection.execute_batch("DROP TRIGGER temp.keysweep_witness; DROP TABLE temp.keysweep_deleted")
     }
 }

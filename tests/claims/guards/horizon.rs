@@ -194,3 +194,22 @@ fn check_shows_a_first_contact_which_is_no_fault_and_changes_nothing() {
     would_be_held(&guarded.ask("", &["sweep", "--dry-run"]), "horizon", &["due"]);
     assert!(guarded.files().is_empty());
 }
+
+#[test]
+fn another_file_under_the_name_of_a_database_was_never_seen() {
+    let guarded = Guarded::new();
+    let other = Database::with_keys(Journal::Wal, [("x", "done", 1.0)]);
+    let lines = format!("{QUICK}settle = '1h'");
+    let sweep = |config: &std::path::Path| {
+        report(&keysweep(["--config", config.to_str().unwrap(), "sweep", "--json"]))
+    };
+    let config = guarded.config(&lines);
+    assert_eq!(sweep(&config)["held"], "horizon");
+    guarded.touch("accept-horizon");
+    assert_eq!(sweep(&config)["deleted"], 1);
+    let text = std::fs::read_to_string(&config).unwrap();
+    let (own, others) = (guarded.database.path(), other.path());
+    std::fs::write(&config, text.replace(own.to_str().unwrap(), others.to_str().unwrap())).unwrap();
+    assert_eq!(sweep(&config)["held"], "horizon");
+    assert_eq!(other.ids(), ["x"]);
+}

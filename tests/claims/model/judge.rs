@@ -77,9 +77,16 @@ impl Judge<'_> {
         let cutoff = self.now - block.retention * 1_000;
         has_key
             && self.claims(block, row)
+            && !self.is_claimed_before(block, row)
             && !self.is_pending(row)
             && !self.blocks.iter().any(|block| self.any(&block.keep, row))
             && self.reached(&block.clock, row, cutoff)
+    }
+
+    /// A row that two rules call done is the first one's.
+    fn is_claimed_before(&self, block: &Block, row: &Row) -> bool {
+        let earlier = self.blocks.iter().take_while(|other| other.name != block.name);
+        earlier.into_iter().any(|other| self.claims(other, row))
     }
 
     pub fn key(&self, block: &Block, row: &Row) -> Vec<Value> {
@@ -109,7 +116,8 @@ impl Judge<'_> {
         let unknown = count(&|row| !self.is_pending(row) && self.nobody_claims(row));
         // An expiry of its own has a pending row too; it belongs to no rule and is counted under the first.
         let needs_a_clock = |row: &Row| {
-            done(row) || (block.expires && at == 0 && (self.claims(block, row) || self.is_pending(row)))
+            (done(row) && !counted_before(row))
+                || (block.expires && at == 0 && (self.claims(block, row) || self.is_pending(row)))
         };
         let (abandoned, oldest) = self.abandoned(block, rows);
         Census {

@@ -77,7 +77,7 @@ pub fn blocks(rng: &mut Rng, shape: &Shape) -> Vec<Block> {
 /// Config refuses two rules that call the same rows done, and a second rule may leave pending out.
 fn agree(first: &Block, second: &Block) -> bool {
     let (Some(one), Some(other)) = (&first.done, &second.done) else { return false };
-    !one.iter().any(|test| other.iter().any(|other| test.clashes(other)))
+    !one.iter().any(|test| other.iter().any(|other| test.overlaps(other)))
 }
 
 impl Test {
@@ -89,6 +89,14 @@ impl Test {
     fn clashes(&self, other: &Self) -> bool {
         let same = self.column == other.column && self.says == other.says;
         self.shares_a_value(other) || (same && !matches!(self.says, Says::OneOf(_)))
+    }
+
+    /// Every value that a column can be tested for is not NULL.
+    fn overlaps(&self, other: &Self) -> bool {
+        let is_null = |test: &Self| matches!(test.says, Says::Null);
+        let one_of = |test: &Self| matches!(test.says, Says::OneOf(_));
+        let alike = is_null(self) == is_null(other) && !(one_of(self) && one_of(other));
+        self.shares_a_value(other) || (self.column == other.column && alike)
     }
 }
 
