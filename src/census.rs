@@ -47,7 +47,7 @@ pub async fn census<S: Store>(
         None => store.space().await,
     };
     let failed = space.as_ref().err().cloned();
-    tell(&Event::CensusTaken { database: database.clone(), at: now, space });
+    tell(&Event::CensusTaken { database: database.clone(), space });
     failed
 }
 

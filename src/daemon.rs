@@ -1,6 +1,7 @@
 //! The daemon: the databases that are looked after, the schedule, the listener, and the end of them all.
 
 mod fleet;
+mod flows;
 mod reload;
 mod worker;
 

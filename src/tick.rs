@@ -4,6 +4,7 @@
 
 mod course;
 mod guard;
+mod memory;
 mod sweep;
 
 use std::time::Duration;
@@ -12,10 +13,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{
-    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, Limit, Pace, Report, Rule,
-    Severity, Share, Stop, TableFacts, TableLabel, UnixTime, table_findings,
+    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, Report, Rule, Severity, Stop,
+    TableFacts, UnixTime, table_findings,
 };
-use crate::store::{Place, Store, Walk};
+use crate::store::{Store, Walk};
+pub use memory::TableMemory;
 use sweep::{Sweep, Turn};
 
 /// What a tick is told. It reads no clock of its own but the monotonic one.
@@ -44,63 +46,6 @@ pub enum Mode {
     Delete,
     /// It tells of them, and takes no write lock.
     DryRun,
-}
-
-/// What a table's next sweep should know of the last one.
-#[derive(Debug, Clone)]
-pub struct TableMemory {
-    rule: Rule,
-    batch: Limit,
-    share: Share,
-    /// Where a bound cut the last walk.
-    position: Option<(Walk, Place)>,
-    pace: Pace,
-    /// Until a restart.
-    invariant: Option<Failure>,
-    /// What a guard said when it began to hold the table.
-    standing: Option<guard::Standing>,
-    /// Ticks that were over since it had a turn.
-    waited: u32,
-}
-
-impl TableMemory {
-    /// A table that was never swept.
-    #[must_use]
-    pub fn new(rule: Rule, batch: Limit, share: Share) -> Self {
-        Self {
-            rule,
-            batch,
-            share,
-            position: None,
-            pace: Pace::new(batch, share),
-            invariant: None,
-            standing: None,
-            waited: 0,
-        }
-    }
-
-    /// This table as it is known. Under a changed config: what holds until a restart does, and under the same rule a
-    /// walk that was cut goes on where it was.
-    #[must_use]
-    pub fn after(self, before: &Self) -> Self {
-        if (&self.rule, self.batch, self.share) == (&before.rule, before.batch, before.share) {
-            return before.clone();
-        }
-        let position = if self.rule == before.rule { before.position.clone() } else { None };
-        Self { position, invariant: before.invariant.clone(), ..self }
-    }
-
-    /// The table's rule.
-    #[must_use]
-    pub fn rule(&self) -> &Rule {
-        &self.rule
-    }
-
-    /// The table's label.
-    #[must_use]
-    pub fn label(&self) -> &TableLabel {
-        &self.rule.label
-    }
 }
 
 /// Run one tick, and tell of everything as it happens. Gives the report of each table, in their order.

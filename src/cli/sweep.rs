@@ -86,7 +86,7 @@ pub(super) async fn tick_once(
 pub(super) fn store(database: &Database, access: Access, stop: &CancellationToken) -> Sqlite {
     // A wait for a lock counts as time that the tick works.
     let longest_wait = database.busy_timeout.min(database.budget.unwrap_or(std::time::Duration::MAX));
-    Sqlite::new(database.path.clone(), access, longest_wait, stop.clone())
+    Sqlite::new(database.path.clone(), access, longest_wait, stop.clone()).with_wal(database.wal)
 }
 
 async fn sweep(

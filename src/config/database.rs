@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::reader::Section;
 use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, LISTEN, SETTLE, SHARE};
 use super::{Block, Database, Location, Settings, Timing, decode, known, table};
-use crate::plan::{DatabaseName, Limit, Share, Window};
+use crate::plan::{Checkpoint, DatabaseName, Limit, Share, WalPolicy, Window};
 
 /// The whole config. Nothing, or less than there is, where a problem was reported.
 pub(super) fn settings(top: &Section<'_>, state_directory: Option<PathBuf>) -> Option<Settings> {
@@ -46,6 +46,10 @@ fn block(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Option<B
         window: options.window,
         max_share: options.max_share,
         settle: options.settle.unwrap_or(SETTLE),
+        wal: WalPolicy {
+            checkpoint: options.checkpoint.unwrap_or_default(),
+            max: options.max_wal.unwrap_or(WalPolicy::DEFAULT_MAX),
+        },
         enabled,
         rules,
     };
@@ -107,6 +111,8 @@ struct Options {
     window: Option<Window>,
     max_share: Option<Share>,
     settle: Option<Duration>,
+    checkpoint: Option<Checkpoint>,
+    max_wal: Option<u64>,
     enabled: Option<bool>,
     retention: Option<Duration>,
 }
@@ -123,6 +129,8 @@ impl Options {
             window: section.read("window", decode::window),
             max_share: section.read("max_share", decode::share),
             settle: section.read("settle", decode::duration),
+            checkpoint: section.read("checkpoint", decode::checkpoint),
+            max_wal: section.read("max_wal", decode::size),
             enabled: section.read("enabled", decode::flag),
             retention: section.read("retention", decode::duration),
         }
@@ -139,6 +147,8 @@ impl Options {
             window: self.window.or(defaults.window),
             max_share: self.max_share.or(defaults.max_share),
             settle: self.settle.or(defaults.settle),
+            checkpoint: self.checkpoint.or(defaults.checkpoint),
+            max_wal: self.max_wal.or(defaults.max_wal),
             enabled: self.enabled.or(defaults.enabled),
             retention: self.retention.or(defaults.retention),
         }

@@ -9,8 +9,8 @@ use config::{Value, ValueKind};
 use super::reader::mismatch;
 use super::{Glob, Schedule, known};
 use crate::plan::{
-    DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, References, Share, TableLabel,
-    TableName, TablePattern, Unit, Window,
+    Checkpoint, DatabaseName, Identifier, KeyColumns, Limit, Literal, NameError, References, Share,
+    TableLabel, TableName, TablePattern, Unit, Window,
 };
 
 const SHORTEST_TICK: Duration = Duration::from_millis(100);
@@ -175,6 +175,28 @@ pub(super) fn nullness(value: &Value) -> Result<bool, String> {
         "not null" => Ok(false),
         _ => Err(mismatch(EXPECTED, value)),
     }
+}
+
+pub(super) fn checkpoint(value: &Value) -> Result<Checkpoint, String> {
+    let expected = format!("one of {}", Checkpoint::names().collect::<Vec<_>>().join(", "));
+    Checkpoint::from_name(text(value, &expected)?).ok_or_else(|| mismatch(&expected, value))
+}
+
+/// A size in bytes, above 0.
+pub(super) fn size(value: &Value) -> Result<u64, String> {
+    const EXPECTED: &str =
+        "a size: text of one whole number above 0 and one unit (KiB, MiB or GiB), such as \"256MiB\"";
+    let text = text(value, EXPECTED)?;
+    let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (count, unit) = text.split_at(unit_at);
+    let unit: u64 = match unit {
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(mismatch(EXPECTED, value)),
+    };
+    let size = count.parse::<u64>().ok().and_then(|count| count.checked_mul(unit));
+    size.filter(|size| *size > 0).ok_or_else(|| mismatch(EXPECTED, value))
 }
 
 pub(super) fn references(value: &Value) -> Result<References, String> {

@@ -15,6 +15,8 @@ pub(super) const DEFAULTS: &[&str] = &[
     "census",
     "max_share",
     "settle",
+    "checkpoint",
+    "max_wal",
     "enabled",
     "retention",
 ];
@@ -32,6 +34,8 @@ pub(super) const DATABASE: &[&str] = &[
     "census",
     "max_share",
     "settle",
+    "checkpoint",
+    "max_wal",
     "enabled",
     "retention",
     "table",
@@ -56,7 +60,7 @@ pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 8] = ["tls", "users", "checkpoint", "max_wal", "max_lag", "url", "url_file", "zone"];
+const LATER: [&str; 6] = ["tls", "users", "max_lag", "url", "url_file", "zone"];
 
 /// Units that a later version reads.
 pub(super) const LATER_UNITS: [&str; 2] = ["timestamp", "timestamptz"];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Glob, Schedule};
-use crate::plan::{DatabaseName, Limit, RuleBook, Share, Window};
+use crate::plan::{DatabaseName, Limit, RuleBook, Share, WalPolicy, Window};
 
 pub(super) const EVERY: Duration = Duration::from_secs(30);
 pub(super) const BATCH: Limit = Limit::MAX;
@@ -85,6 +85,8 @@ pub struct Database {
     pub max_share: Option<Share>,
     /// How long a horizon is shown before it is acted on; 0 does not show it. Default: 10 minutes.
     pub settle: Duration,
+    /// What is done with the write-ahead log. Default: `auto`, 256 MiB.
+    pub wal: WalPolicy,
     /// Whether anything is deleted. Default: true.
     pub enabled: bool,
     /// At least one block, in the order of the file.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::flows::Flows;
 use super::worker::{Tables, Turns, Worker};
 use crate::clock;
 use crate::config::{Database, Timing};
@@ -146,6 +147,7 @@ impl Fleet {
             database: Arc::new(member.database.clone()),
             memory: self.memory.clone(),
             tables: tables.clone(),
+            flows: Flows::default(),
             turns: Arc::clone(&self.turns),
             observer: self.observer.clone(),
             stop: stop.clone(),

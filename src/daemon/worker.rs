@@ -4,15 +4,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::flows::Flows;
 use crate::census::census;
 use crate::clock;
 use crate::config::{Database, Timing};
 use crate::memory::Memory;
 use crate::observe::{Observer, Watched, WatchedTable};
-use crate::plan::{Clock, Event, Failure, FailureKind, Identifier, Rule, RuleBook, UnixTime};
+use crate::plan::{
+    Clock, Event, Failure, FailureKind, Identifier, Rule, RuleBook, UnixTime, census_interval,
+};
 use crate::schedule::Bell;
 use crate::store::Store;
 use crate::store::sqlite::{Access, Sqlite};
@@ -81,6 +84,7 @@ pub(super) struct Worker {
     pub database: Arc<Database>,
     pub memory: Memory,
     pub tables: Tables,
+    pub flows: Flows,
     pub turns: Arc<Turns>,
     pub observer: Observer,
     /// Ends it between two batches.
@@ -105,7 +109,8 @@ impl Worker {
         let reading = clock::reading();
         let budget = database.budget.unwrap_or_else(|| until_next(&database.timing, reading.wall));
         let longest_wait = database.busy_timeout.min(budget);
-        let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone());
+        let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone())
+            .with_wal(database.wal);
         // Where the tables cannot be listed the tick fails for the same cause, and reports it.
         let rules = match store.rules(&database.rules).await {
             Ok(rules) => {
@@ -115,6 +120,7 @@ impl Worker {
             Err(_) => self.tables.rules(&database.rules).unwrap_or_else(|| database.rules.as_written()),
         };
         let mut tables = self.tables.of(&rules, database);
+        tables.iter_mut().for_each(|table| table.aim(self.flows.of(table.label()).wanted()));
         // Known from here on: a reload in the middle of the first tick leaves their series as they are.
         self.tables.locked().clone_from(&tables);
         let order = Order {
@@ -126,8 +132,15 @@ impl Worker {
             mode: Mode::Delete,
             stop: &self.stop,
         };
-        tick(&order, &mut store, &mut tables, &|event| self.observer.tell(event)).await;
+        tick(&order, &mut store, &mut tables, &|event| self.tell(event)).await;
         *self.tables.locked() = tables;
+    }
+
+    fn tell(&self, event: &Event) {
+        self.observer.tell(event);
+        if let Some(follows) = self.flows.hear(event) {
+            self.observer.tell(&follows);
+        }
     }
 
     /// Tables that a pattern means come and go.
@@ -140,24 +153,41 @@ impl Worker {
         }
     }
 
-    /// A census at once, and then one an interval.
+    /// A census at once, and then one an interval, which is stretched where counting takes long.
     pub async fn count(self) {
-        let mut timer = interval(self.database.census);
-        timer.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        while self.stop.run_until_cancelled(timer.tick()).await.is_some() {
+        let configured = self.database.census;
+        let (mut every, mut next, mut last) = (configured, Instant::now(), Duration::ZERO);
+        while self.stop.run_until_cancelled(sleep_until(next)).await.is_some() {
             let turn = self.stop.run_until_cancelled(self.turns.censuses.acquire()).await;
             let Some(Ok(_turn)) = turn else { return };
+            let begun = Instant::now();
             if let Err(error) = tokio::spawn(self.clone().one_census()).await {
                 let (database, space) = (self.database.name.clone(), Err(self.broke_off("a census", &error)));
-                self.observer.tell(&Event::CensusTaken { database, at: clock::now(), space });
+                self.observer.tell(&Event::CensusTaken { database, space });
             }
+            // One that took long by chance stretches nothing.
+            let took = begun.elapsed();
+            let wanted = census_interval(configured, took.min(std::mem::replace(&mut last, took)));
+            if wanted != every {
+                self.stretch(every == configured, wanted);
+            }
+            every = wanted;
+            next = begun.checked_add(every).unwrap_or(begun);
+        }
+    }
+
+    fn stretch(&self, is_first: bool, interval: Duration) {
+        self.observer.census_interval(&self.database.name, interval);
+        if is_first {
+            let (database, seconds) = (self.database.name.as_str(), interval.as_secs());
+            tracing::info!(database, seconds, "counting takes long, so rows are counted less often");
         }
     }
 
     async fn one_census(self) {
         let Database { name, path, busy_timeout, rules, .. } = &*self.database;
         let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone());
-        census(name, clock::now(), &mut store, rules, &|event| self.observer.tell(event)).await;
+        census(name, clock::now(), &mut store, rules, &|event| self.tell(event)).await;
     }
 
     fn broke_off(&self, what: &str, error: &tokio::task::JoinError) -> Failure {

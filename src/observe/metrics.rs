@@ -47,12 +47,14 @@ pub(super) struct TableMetrics {
     pub(super) last_success: Gauge,
     pub(super) rows: MeasuredBy,
     pub(super) expired: Measured,
+    pub(super) inflow: Measured,
+    pub(super) drained_in: Measured,
     pub(super) unreadable: Measured,
     pub(super) abandoned: MeasuredBy,
     pub(super) oldest_abandoned: Measured,
     pub(super) census: Measured,
     retention: Measured,
-    census_interval: Gauge,
+    pub(super) census_interval: Gauge,
     _series: Series,
 }
 
@@ -202,6 +204,11 @@ impl TableMetrics {
                 0.0,
             )?,
             rows: make.measured_by("rows", "Rows by state, as of the latest census.", "state")?,
+            inflow: make.measured("inflow_rows_per_second", "Rows that become due a second.")?,
+            drained_in: make.measured(
+                "drain_seconds",
+                "Until no expired row is left, at the present pace; absent while they grow.",
+            )?,
             expired: make
                 .measured("expired_rows", "Finished rows whose time has come, as of the latest census.")?,
             unreadable: make
@@ -244,7 +251,7 @@ mod tests {
         ("keysweep_batches_total", 2, 0.0),
         ("keysweep_sweeps_total", 12, 0.0),
         ("keysweep_skipped_rows_total", 10, 0.0),
-        ("keysweep_errors_total", 16, 0.0),
+        ("keysweep_errors_total", 17, 0.0),
         ("keysweep_held", 16, 0.0),
         ("keysweep_batch_duration_seconds_count", 1, 0.0),
         ("keysweep_lock_wait_seconds_count", 1, 0.0),

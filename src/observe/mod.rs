@@ -122,6 +122,12 @@ impl Observer {
         locked(&self.0.status).next_tick(database, at);
     }
 
+    /// How often the database's rows are counted from now on.
+    pub fn census_interval(&self, database: &DatabaseName, interval: Duration) {
+        self.0.metrics.census_interval(database, interval);
+        locked(&self.0.status).census_interval(database, interval);
+    }
+
     /// Config is loaded, the listener bound, the bells set: `/readyz` says so from now on.
     pub fn set_ready(&self) {
         self.0.ready.store(true, Ordering::Relaxed);

@@ -1,14 +1,15 @@
 //! How the status changes when something is told.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::status::{
     AbandonedStatus, CensusStatus, DatabaseStatus, Problem, SpaceStatus, Status, SweepStatus, TableStatus,
 };
 use super::{Watched, WatchedTable, is_fault};
 use crate::plan::{
-    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Report, SpaceUsed, TableLabel,
-    UnixTime,
+    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Flow, Report, SpaceUsed,
+    TableLabel, UnixTime,
 };
 
 impl Status {
@@ -43,8 +44,11 @@ impl Status {
             Event::Counted { database, table, counts } => {
                 self.in_table(database, table, |place| place.counted(counts));
             }
-            Event::CensusTaken { database, space, .. } => {
+            Event::CensusTaken { database, space } => {
                 self.in_database(database, |place| place.census_taken(space));
+            }
+            Event::Flowed { database, table, flow } => {
+                self.in_table(database, table, |place| place.flowed(flow));
             }
             Event::RowSkipped { .. } | Event::WouldDelete { .. } => {}
         }
@@ -53,6 +57,10 @@ impl Status {
 
     pub(super) fn next_tick(&mut self, database: &DatabaseName, at: Option<UnixTime>) {
         self.in_database(database, |place| place.next_tick = at.map(UnixTime::seconds));
+    }
+
+    pub(super) fn census_interval(&mut self, database: &DatabaseName, interval: Duration) {
+        self.in_database(database, |place| place.census_interval = interval.as_secs_f64());
     }
 
     fn in_database(&mut self, database: &DatabaseName, act: impl FnOnce(&mut DatabaseStatus)) {
@@ -126,6 +134,8 @@ impl TableStatus {
             last_sweep: None,
             last_success: None,
             deleted_total: 0,
+            inflow: None,
+            drained_in: None,
         }
     }
 
@@ -135,6 +145,11 @@ impl TableStatus {
             self.last_success = Some(report.now.seconds());
         }
         self.last_sweep = Some(SweepStatus::of(report));
+    }
+
+    fn flowed(&mut self, flow: &Flow) {
+        self.inflow = flow.inflow();
+        self.drained_in = flow.drained_in().map(|time| time.as_secs_f64());
     }
 
     fn counted(&mut self, counts: &Result<Counts, Failure>) {

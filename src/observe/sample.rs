@@ -74,7 +74,7 @@ pub(super) fn counted(counts: Result<Counts, Failure>) -> Event {
 pub(super) fn census_taken(failed: Option<Failure>) -> Event {
     let space = SpaceUsed { database: 8192, wal: 4096, free: 0 };
     let space = failed.map_or(Ok(space), Err);
-    Event::CensusTaken { database: database("app"), at: now(), space }
+    Event::CensusTaken { database: database("app"), space }
 }
 
 /// `abandoned` rows, the oldest for two hours.

@@ -53,6 +53,10 @@ pub struct TableStatus {
     pub last_success: Option<f64>,
     /// Rows deleted since the daemon began.
     pub deleted_total: u64,
+    /// Rows that become due a second, once two censuses told.
+    pub inflow: Option<f64>,
+    /// Seconds until no expired row is left, at the present pace; nothing while they grow.
+    pub drained_in: Option<f64>,
 }
 
 /// Bytes on disk.

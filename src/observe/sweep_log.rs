@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tracing::{debug, error, info, warn};
 
 use super::is_fault;
-use crate::plan::{DatabaseName, Event, Failure, HoldReason, Report, Stop, TableLabel};
+use crate::plan::{DatabaseName, Event, Failure, FailureKind, HoldReason, Report, Stop, TableLabel};
 
 /// What is wrong at present, so that it is logged once.
 #[derive(Default)]
@@ -54,7 +54,7 @@ impl SweepLog {
                     Subject { table: Some(table.clone()), ..Subject::whole(database, Work::Census) };
                 self.wait(subject, counts.as_ref().err().map(Trouble::failed));
             }
-            Event::CensusTaken { database, space, .. } => {
+            Event::CensusTaken { database, space } => {
                 self.ended(Subject::whole(database, Work::Census), space.as_ref().err());
             }
             Event::RowSkipped { database, table, key, reason } => {
@@ -67,7 +67,7 @@ impl SweepLog {
                     "row skipped"
                 );
             }
-            Event::BatchCommitted { .. } | Event::WouldDelete { .. } => {}
+            Event::BatchCommitted { .. } | Event::WouldDelete { .. } | Event::Flowed { .. } => {}
         }
     }
 
@@ -89,7 +89,7 @@ impl SweepLog {
         let trouble = match report.stop {
             Stop::Shutdown => return,
             Stop::Disabled if !report.judged => return,
-            Stop::Drained | Stop::Budget | Stop::Disabled => None,
+            Stop::Drained | Stop::Budget | Stop::Disabled => report.error.as_ref().map(Trouble::failed),
             Stop::Held | Stop::Failed => Some(Trouble { hold: report.held, failure: report.error.clone() }),
         };
         let whole = Subject::whole(&report.database, Work::Sweep);
@@ -187,8 +187,10 @@ impl Trouble {
         let cause = self.failure.as_ref();
         let (kind, error) = (cause.map(|cause| cause.kind().name()), cause.map(Failure::what));
         let remedy = cause.map(Failure::remedy);
+        let pauses = cause.is_some_and(|cause| cause.kind() == FailureKind::WalTooLarge);
         match self.hold.map(HoldReason::name) {
             Some(reason) => warn!(database, table, reason, error, remedy, "held: nothing is deleted"),
+            None if pauses => warn!(database, table, kind, error, remedy, "{work} pauses"),
             None => error!(database, table, kind, error, remedy, "{work} failed"),
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::is_fault;
 use super::metrics::{DatabaseMetrics, Metrics, TableMetrics};
 use crate::plan::{
-    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, HoldReason, Report, SkipReason,
-    Skips, SpaceUsed, Stop, TableLabel, UnixTime,
+    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Flow, HoldReason, Report,
+    SkipReason, Skips, SpaceUsed, Stop, TableLabel, UnixTime,
 };
 
 impl Metrics {
@@ -24,8 +24,11 @@ impl Metrics {
                 self.in_database(database, |place| place.ticked(failed.as_ref()));
             }
             Event::Counted { database, table, counts } => self.counted(database, table, counts),
-            Event::CensusTaken { database, space, .. } => {
+            Event::CensusTaken { database, space } => {
                 self.in_database(database, |place| place.census_taken(space));
+            }
+            Event::Flowed { database, table, flow } => {
+                self.in_table(database, table, |place| place.flowed(flow));
             }
             Event::RowSkipped { .. } | Event::WouldDelete { .. } => {}
         }
@@ -33,6 +36,12 @@ impl Metrics {
 
     pub(super) fn next_tick(&self, database: &DatabaseName, at: Option<UnixTime>) {
         self.in_database(database, |place| place.next_tick.set(at.map(UnixTime::seconds)));
+    }
+
+    pub(super) fn census_interval(&self, database: &DatabaseName, interval: Duration) {
+        self.in_database(database, |place| {
+            place.tables.values().for_each(|table| table.census_interval.set(interval.as_secs_f64()));
+        });
     }
 
     fn swept(&self, report: &Report) {
@@ -135,6 +144,11 @@ impl TableMetrics {
         for reason in HoldReason::ALL {
             self.held.set(reason.name(), Some(f64::from(u8::from(held == Some(reason)))));
         }
+    }
+
+    fn flowed(&self, flow: &Flow) {
+        self.inflow.set(flow.inflow());
+        self.drained_in.set(flow.drained_in().map(|time| time.as_secs_f64()));
     }
 
     fn counted(&self, counts: &Counts) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Counts, DatabaseName, Failure, Key, Report, SkipReason, Skips, TableLabel, UnixTime};
+use super::{Counts, DatabaseName, Failure, Flow, Key, Report, SkipReason, Skips, TableLabel};
 
 /// How a database's engine keeps its transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +80,19 @@ pub enum Event {
         /// What was found, or why it could not be counted.
         counts: Result<Counts, Failure>,
     },
+    /// It became known how rows come and go.
+    Flowed {
+        /// The database.
+        database: DatabaseName,
+        /// The table.
+        table: TableLabel,
+        /// What is known.
+        flow: Flow,
+    },
     /// A census ended.
     CensusTaken {
         /// The database.
         database: DatabaseName,
-        /// When it began.
-        at: UnixTime,
         /// What the database takes on disk, or why the census failed as a whole.
         space: Result<SpaceUsed, Failure>,
     },
@@ -102,6 +109,7 @@ impl Event {
             | Self::WouldDelete { database, .. }
             | Self::Ticked { database, .. }
             | Self::Counted { database, .. }
+            | Self::Flowed { database, .. }
             | Self::CensusTaken { database, .. } => database,
         }
     }

@@ -33,6 +33,8 @@ pub enum FailureKind {
     CommitUnknown,
     /// A batch was about to delete what it must not; it was rolled back.
     Invariant,
+    /// The write-ahead log is larger than `max_wal`, and a reader keeps it so.
+    WalTooLarge,
     /// We were told to stop.
     Interrupted,
     /// A fault of keysweep itself.
@@ -41,7 +43,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Missing,
         Self::Permission,
         Self::Ownership,
@@ -56,6 +58,7 @@ impl FailureKind {
         Self::Replaced,
         Self::CommitUnknown,
         Self::Invariant,
+        Self::WalTooLarge,
         Self::Interrupted,
         Self::Internal,
     ];
@@ -78,6 +81,7 @@ impl FailureKind {
             Self::Replaced => "replaced",
             Self::CommitUnknown => "commit_unknown",
             Self::Invariant => "invariant",
+            Self::WalTooLarge => "wal_too_large",
             Self::Interrupted => "interrupted",
             Self::Internal => "internal",
         }

@@ -41,6 +41,8 @@ pub struct BatchCost {
 pub struct Pace {
     limit: Limit,
     share: Share,
+    /// Rows a second that are enough; nothing where as many as the share allows are wanted.
+    rate: Option<f64>,
     rows: usize,
     commits: Line,
 }
@@ -49,7 +51,7 @@ impl Pace {
     /// A pace that has seen no batch yet begins with a tenth of the limit: the first rows may be large.
     #[must_use]
     pub fn new(limit: Limit, share: Share) -> Self {
-        Self { limit, share, rows: limit.rows().div_ceil(10), commits: Line::default() }
+        Self { limit, share, rate: None, rows: limit.rows().div_ceil(10), commits: Line::default() }
     }
 
     /// The next batch.
@@ -73,11 +75,32 @@ impl Pace {
         }
     }
 
-    /// How long to rest after a lock was held for `held`, so that it is held `share` of the time.
-    #[must_use]
-    pub fn rest(&self, held: Duration) -> Duration {
-        held.mul_f64((1.0 / self.share.get() - 1.0).min(1e6)).min(LONGEST_REST)
+    /// So many rows a second are enough. A share of 1 asks for all that the time allows.
+    pub fn aim(&mut self, rate: f64) {
+        self.rate = (self.share.get() < 1.0).then_some(rate);
     }
+
+    /// How long to rest after a lock was held for `held` and so many rows were dealt with, so that it
+    /// is held `share` of the time at most, and no more rows a second are dealt with than are enough:
+    /// the pages that they touch are felt more than the lock.
+    #[must_use]
+    pub fn rest(&self, held: Duration, rows: usize) -> Duration {
+        let for_share = held.mul_f64((1.0 / self.share.get() - 1.0).min(1e6));
+        let due =
+            self.rate.map(|rate| Duration::try_from_secs_f64(rows as f64 / rate).unwrap_or(LONGEST_REST));
+        let for_rate = due.map_or(Duration::ZERO, |due| due.saturating_sub(held));
+        for_share.max(for_rate).min(LONGEST_REST)
+    }
+}
+
+/// The largest part of the time that counting may take, as a divisor: 1 %.
+const CENSUS_PART: u32 = 100;
+
+/// From one census to the next, where the last one took so long: as configured, or longer, so that
+/// counting never takes more than 1 % of the time.
+#[must_use]
+pub fn census_interval(configured: Duration, took: Duration) -> Duration {
+    configured.max(took.saturating_mul(CENSUS_PART))
 }
 
 /// A straight line through points of which the older ones count less. While all lie at one `x` it
@@ -123,6 +146,14 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_census_that_takes_long_is_taken_less_often() {
+        let interval = |took| census_interval(Duration::from_secs(60), Duration::from_millis(took));
+        assert_eq!(interval(600), Duration::from_secs(60));
+        assert_eq!(interval(601), Duration::from_millis(60_100));
+        assert_eq!(census_interval(Duration::ZERO, Duration::MAX), Duration::MAX);
+    }
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -189,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_rest_keeps_the_lock_to_its_share_of_the_time() {
-        let rest = |share, held| Pace::new(Limit::MAX, Share::new(share).unwrap()).rest(held);
+        let rest = |share, held| Pace::new(Limit::MAX, Share::new(share).unwrap()).rest(held, 100);
         assert_eq!(rest(0.25, MS(10)), MS(30));
         assert_eq!(rest(1.0, MS(10)), MS(0));
         assert_eq!(rest(1e-300, MS(10)), LONGEST_REST);

@@ -145,40 +145,40 @@ impl<'a> Sweep<'a> {
             self.end(Stop::Disabled, tell);
             return Ok(Turn::Ended);
         };
-        let held = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
+        let (held, rows) = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
             let step = store.search(&self.table.rule, cutoff, leg).await?;
             let held = step.held;
             self.course.found(step);
-            held
+            (held, 0)
         } else if !self.course.is_empty() {
             self.deal(store, cutoff, tell).await?
         } else {
             self.end(Stop::Drained, tell);
             return Ok(Turn::Ended);
         };
-        Ok(Turn::Rest(self.table.pace.rest(held)))
+        Ok(Turn::Rest(self.table.pace.rest(held, rows)))
     }
 
-    /// Delete the next nominated rows, or name them.
+    /// Delete the next nominated rows, or name them. Gives how long the lock was held, and for how many.
     async fn deal<S: Store>(
         &mut self,
         store: &mut S,
         cutoff: Cutoff,
         tell: &(dyn Fn(&Event) + Sync),
-    ) -> Result<Duration, Failure> {
+    ) -> Result<(Duration, usize), Failure> {
         let bound = self.table.pace.bound();
         let keys = self.course.first(bound.rows);
         if self.mode == Mode::DryRun {
             self.course.dealt_with(keys.len());
             keys.into_iter().for_each(|key| self.name(key, tell));
-            return Ok(Duration::ZERO);
+            return Ok((Duration::ZERO, 0));
         }
         let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
         self.table.pace.learn(batch.cost);
         self.course.dealt_with(batch.cost.rows);
-        let held = batch.held() + batch.held_in_vain;
+        let (held, rows) = (batch.held() + batch.held_in_vain, batch.cost.rows);
         self.count(batch, tell);
-        Ok(held)
+        Ok((held, rows))
     }
 
     fn name(&mut self, key: Key, tell: &(dyn Fn(&Event) + Sync)) {
@@ -214,6 +214,8 @@ pub(super) fn longest_waiting_first(sweeps: &[Sweep<'_>]) -> Vec<usize> {
 fn stop_of(failure: &Failure) -> (Stop, Option<HoldReason>) {
     match (failure.kind(), HoldReason::of(failure.kind())) {
         (FailureKind::Interrupted, _) => (Stop::Shutdown, None),
+        // It is somebody else's to end, and the next tick goes on.
+        (FailureKind::WalTooLarge, _) => (Stop::Budget, None),
         (_, Some(reason)) => (Stop::Held, Some(reason)),
         (_, None) => (Stop::Failed, None),
     }

@@ -42,5 +42,6 @@ mod shapes;
 mod states;
 mod sweep;
 mod tenants;
+mod wal;
 mod walk;
 mod walls;

@@ -137,6 +137,9 @@ pub(crate) fn remedy(kind: FailureKind) -> &'static str {
         FailureKind::Invariant => {
             "nothing was deleted; report this with the table's schema and config, then restart"
         }
+        FailureKind::WalTooLarge => {
+            "end the long reader (a backup, a forgotten transaction), or raise `max_wal`; the next tick tries again"
+        }
         FailureKind::Interrupted => "start keysweep again: the next sweep goes on",
         FailureKind::Guard => "see what is held, and why",
         FailureKind::Internal => "report this; the next tick tries again",

@@ -44,13 +44,14 @@ use self::lane::{Lane, Trouble, Working, blocking};
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
     BatchBound, Counts, Cutoff, Failure, FailureKind, Identifier, Journal, Key, Limit, Rule, RuleBook,
-    SpaceUsed, TableFacts, UnixTime,
+    SpaceUsed, TableFacts, UnixTime, WalPolicy,
 };
 
 /// A database file at work.
 #[derive(Debug)]
 pub struct Sqlite {
     lane: Lane,
+    wal: WalPolicy,
     /// The schema for which the tables were last inspected.
     inspected: Option<i64>,
     /// What is known of each inspected table.
@@ -61,7 +62,14 @@ impl Sqlite {
     /// A store that has opened nothing yet. `stop` ends a wait and interrupts a read.
     #[must_use]
     pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
-        Self { lane: Lane::new(path, access, busy_timeout, stop), inspected: None, known: Vec::new() }
+        let (lane, wal) = (Lane::new(path, access, busy_timeout, stop), WalPolicy::default());
+        Self { lane, wal, inspected: None, known: Vec::new() }
+    }
+
+    /// The same with another policy for the write-ahead log.
+    #[must_use]
+    pub fn with_wal(self, wal: WalPolicy) -> Self {
+        Self { wal, ..self }
     }
 
     async fn look(&mut self, rules: &[Rule]) -> Result<Looked, Failure> {
@@ -144,14 +152,18 @@ impl Store for Sqlite {
         let (known, ruled) = (self.known(rule), self.ruled_beside(rule));
         let (rule, keys) = (rule.clone(), keys.to_vec());
         let mut held_in_vain = Duration::ZERO;
+        let wal = self.wal;
         let batch = move |working: &Working| {
+            if let Some(size) = working.open.excess(&working.file, wal) {
+                return Err(Trouble::Failed(wal_too_large(&working.file, size, wal)));
+            }
             let referenced = known.referenced.as_deref();
             let file = &working.file;
             let order = Order { file, rule: &rule, cutoff, bound, schema_version, referenced, ruled: &ruled };
             match attempt(&working.open.connection, &order, &keys) {
                 Ok(Attempt::Committed(batch)) => {
                     // Whatever hinders a checkpoint hinders the application's too; nothing of ours depends on it.
-                    let _ = working.open.checkpoint_if_due();
+                    let _ = working.open.checkpoint_if_due(wal);
                     Ok(Batch { held_in_vain: held_in_vain + batch.held_in_vain, ..batch })
                 }
                 Ok(Attempt::Busy(held)) => {
@@ -196,6 +208,15 @@ impl Store for Sqlite {
         let oldest = Oldest::new(rule, now, self.known(rule).rowid.as_deref(), most);
         Ok(self.lane.walk("look for abandoned rows", oldest).await?.rows())
     }
+}
+
+fn wal_too_large(file: &Admitted, size: u64, policy: WalPolicy) -> Failure {
+    let what = format!(
+        "the -wal of {} has {size} bytes, more than max_wal = {} bytes, and is not moved into the database",
+        file.path.display(),
+        policy.max
+    );
+    Failure::new(FailureKind::WalTooLarge, what, remedy(FailureKind::WalTooLarge))
 }
 
 /// The first expired keys, ascending: the candidates of the contract's `expired` and `purge`.
