@@ -135,9 +135,11 @@ async fn take_turns<S: Store>(
                 sweep.hold(HoldReason::Paused, why, tell);
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 sweep.cut(store, tell).await;
-            } else {
+            } else if sweep.is_rested() {
                 match sweep.turn(store, tell).await {
-                    Ok(Turn::Rest(length)) => rest(length, deadline, order.stop).await,
+                    Ok(Turn::Rest(length)) => {
+                        rest(Instant::now() + length, deadline, order.stop, store).await;
+                    }
                     Ok(Turn::Ended) => {}
                     Err(failure) if looks_left > 0 && is_changed(&failure) => {
                         looks_left -= 1;
@@ -146,6 +148,9 @@ async fn take_turns<S: Store>(
                     Err(failure) => sweep.fail(failure, tell),
                 }
             }
+        }
+        if let Some(until) = sweeps.iter().filter_map(Sweep::rests_until).min() {
+            rest(until, deadline, order.stop, store).await;
         }
     }
 }
@@ -178,9 +183,13 @@ fn is_changed(failure: &Failure) -> bool {
     matches!(failure.kind(), FailureKind::Schema | FailureKind::Replaced)
 }
 
-async fn rest(length: Duration, deadline: Option<Instant>, stop: &CancellationToken) {
-    let until = Instant::now() + length;
+async fn rest<S: Store>(until: Instant, deadline: Option<Instant>, stop: &CancellationToken, store: &mut S) {
     let until = deadline.map_or(until, |deadline| deadline.min(until));
+    let length = until.saturating_duration_since(Instant::now());
+    if length.is_zero() {
+        return;
+    }
+    store.rest(length).await;
     tokio::select! {
         () = tokio::time::sleep_until(until) => {}
         () = stop.cancelled() => {}

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::flows::Flows;
-use super::worker::{Tables, Turns, Worker};
+use super::worker::{Tables, Turns, Worker, interval};
 use crate::clock;
 use crate::config::{Database, Timing};
 use crate::discover::Member;
@@ -18,8 +18,8 @@ use crate::observe::{MetricsError, Observer};
 use crate::plan::{DatabaseName, Event, Report};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
 
-/// Databases that start together ring for the first time within this, so that they do not ring together.
-const LONGEST_SPREAD: Duration = Duration::from_secs(5);
+/// Databases on the same schedule begin their ticks within this, and within a tenth of the interval.
+const LONGEST_SPREAD: Duration = Duration::from_secs(30);
 /// So far apart, on average.
 const SPREAD: Duration = Duration::from_millis(10);
 
@@ -143,12 +143,20 @@ impl Fleet {
 
     fn set_to_work(&self, member: &Member, tables: &Tables, count: usize) -> AtWork {
         let (bell, stop, tasks) = (Arc::new(Bell::default()), self.stop.child_token(), TaskTracker::new());
+        let timing = &member.database.timing;
+        let late = late(&member.database, count);
+        // A timer of ours is set later once; the calendar rings for all alike.
+        let (bell_late, tick_late) = match timing {
+            Timing::Every(_) => (late, Duration::ZERO),
+            Timing::Cron(_) => (Duration::ZERO, late),
+        };
         let worker = Worker {
             database: Arc::new(member.database.clone()),
             memory: self.memory.clone(),
             tables: tables.clone(),
             flows: Flows::default(),
             turns: Arc::clone(&self.turns),
+            late: tick_late,
             observer: self.observer.clone(),
             stop: stop.clone(),
         };
@@ -166,9 +174,7 @@ impl Fleet {
                 counting.count().await;
             }
         }));
-        let timing = &member.database.timing;
-        let late = late(&member.database, count);
-        let bell = self.belfry.hang(timing, late, self.rope(&member.database.name, bell));
+        let bell = self.belfry.hang(timing, bell_late, self.rope(&member.database.name, bell));
         AtWork { stop, tasks, _bell: Some(bell) }
     }
 
@@ -214,11 +220,11 @@ async fn after(before: Vec<TaskTracker>, stop: CancellationToken) -> Option<()> 
     Some(())
 }
 
-/// How long after its start a database among so many rings first: the same for a label each time.
+/// How much later than the others on its schedule a database among so many begins: the same for a label each time.
 fn late(database: &Database, count: usize) -> Duration {
-    let Timing::Every(every) = database.timing else { return Duration::ZERO };
     let others = u32::try_from(count.saturating_sub(1)).unwrap_or(u32::MAX);
-    let spread = SPREAD.saturating_mul(others).min(every).min(LONGEST_SPREAD);
+    let interval = interval(&database.timing, clock::now());
+    let spread = SPREAD.saturating_mul(others).min(interval / 10).min(LONGEST_SPREAD);
     let mut hasher = DefaultHasher::new();
     database.name.hash(&mut hasher);
     let hash = u32::try_from(hasher.finish() >> 32).unwrap_or_default();
@@ -246,11 +252,13 @@ mod tests {
             (0..1000).map(|number| late(&database(&format!("t/{number}"), every), 1000)).collect()
         };
         let spread = lates("30s");
-        assert!(spread.iter().all(|late| *late <= LONGEST_SPREAD), "{spread:?}");
-        for second in 0..5 {
+        for second in 0..3 {
             let in_second = spread.iter().filter(|late| late.as_secs() == second).count();
-            assert!((100..300).contains(&in_second), "{in_second} in second {second}");
+            assert!((200..500).contains(&in_second), "{in_second} in second {second}");
         }
-        assert!(lates("100ms").iter().all(|late| late.as_millis() <= 100));
+        assert_eq!(spread, lates("30s"), "fixed for a name");
+        let latest = |every| lates(every).into_iter().max().unwrap();
+        assert!(latest("30s") <= Duration::from_secs(3) && latest("100ms") <= Duration::from_millis(10));
+        assert!(latest("7d") <= LONGEST_SPREAD);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::flows::Flows;
@@ -14,30 +14,30 @@ use crate::config::{Database, Timing};
 use crate::memory::Memory;
 use crate::observe::{Observer, Watched, WatchedTable};
 use crate::plan::{
-    Clock, Event, Failure, FailureKind, Identifier, Rule, RuleBook, UnixTime, census_interval,
+    Clock, Duty, Event, Failure, FailureKind, Identifier, Rule, RuleBook, UnixTime, census_interval,
 };
 use crate::schedule::Bell;
 use crate::store::Store;
-use crate::store::sqlite::{Access, Sqlite};
+use crate::store::sqlite::{Access, Openings, Sqlite};
 use crate::tick::{Mode, Order, TableMemory, tick};
 
 /// A tick never works longer than this, unless its config says so.
 const LONGEST_TICK: Duration = Duration::from_secs(15 * 60);
-/// Databases that are swept at once. Each has three files open, and a process often may open 1,024.
-const TICKS: usize = 64;
+/// Databases that are open at once: they have three files each, and there are eight threads to work on them.
+const OPEN: usize = 16;
 /// Databases that are counted at once: a long count must leave threads to the sweeps of the others.
 const CENSUSES: usize = 4;
 
 /// How many may work at once.
 #[derive(Debug)]
 pub(super) struct Turns {
-    ticks: Semaphore,
+    openings: Openings,
     censuses: Semaphore,
 }
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { ticks: Semaphore::new(TICKS), censuses: Semaphore::new(CENSUSES) }
+        Self { openings: Openings::new(OPEN), censuses: Semaphore::new(CENSUSES) }
     }
 }
 
@@ -86,6 +86,8 @@ pub(super) struct Worker {
     pub tables: Tables,
     pub flows: Flows,
     pub turns: Arc<Turns>,
+    /// So long after a ring of the calendar does a tick begin, so that not all begin together.
+    pub late: Duration,
     pub observer: Observer,
     /// Ends it between two batches.
     pub stop: CancellationToken,
@@ -95,8 +97,9 @@ impl Worker {
     /// One tick a ring. A panic in a tick is that database's failure, and the next ring tries again.
     pub async fn work(self, bell: Arc<Bell>) {
         while let Some(()) = self.stop.run_until_cancelled(bell.heard()).await {
-            let turn = self.stop.run_until_cancelled(self.turns.ticks.acquire()).await;
-            let Some(Ok(_turn)) = turn else { return };
+            if self.stop.run_until_cancelled(sleep(self.late)).await.is_none() {
+                return;
+            }
             if let Err(error) = tokio::spawn(self.clone().one_tick()).await {
                 let failed = Some(self.broke_off("a tick", &error));
                 self.observer.tell(&Event::Ticked { database: self.database.name.clone(), failed });
@@ -107,9 +110,11 @@ impl Worker {
     async fn one_tick(self) {
         let database = &self.database;
         let reading = clock::reading();
-        let budget = database.budget.unwrap_or_else(|| until_next(&database.timing, reading.wall));
+        let interval = interval(&database.timing, reading.wall);
+        let budget = database.budget.unwrap_or(interval.min(LONGEST_TICK));
         let longest_wait = database.busy_timeout.min(budget);
         let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone())
+            .sharing(self.turns.openings.clone())
             .with_wal(database.wal);
         // Where the tables cannot be listed the tick fails for the same cause, and reports it.
         let rules = match store.rules(&database.rules).await {
@@ -120,7 +125,8 @@ impl Worker {
             Err(_) => self.tables.rules(&database.rules).unwrap_or_else(|| database.rules.as_written()),
         };
         let mut tables = self.tables.of(&rules, database);
-        tables.iter_mut().for_each(|table| table.aim(self.flows.of(table.label()).wanted()));
+        let duty = Duty::new(interval, budget, database.window);
+        tables.iter_mut().for_each(|table| table.aim(self.flows.of(table.label()).wanted(duty)));
         // Known from here on: a reload in the middle of the first tick leaves their series as they are.
         self.tables.locked().clone_from(&tables);
         let order = Order {
@@ -186,7 +192,8 @@ impl Worker {
 
     async fn one_census(self) {
         let Database { name, path, busy_timeout, rules, .. } = &*self.database;
-        let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone());
+        let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone())
+            .sharing(self.turns.openings.clone());
         census(name, clock::now(), &mut store, rules, &|event| self.tell(event)).await;
     }
 
@@ -209,12 +216,13 @@ fn watched(database: &Database, rules: &[Rule]) -> Watched {
     }
 }
 
-fn until_next(timing: &Timing, now: UnixTime) -> Duration {
+/// From one ring to the next.
+pub(super) fn interval(timing: &Timing, now: UnixTime) -> Duration {
     let length = match timing {
         Timing::Every(every) => Some(*every),
         Timing::Cron(schedule) => schedule
             .next_after(now)
             .and_then(|next| Duration::try_from_secs_f64(next.seconds() - now.seconds()).ok()),
     };
-    length.unwrap_or(LONGEST_TICK).min(LONGEST_TICK)
+    length.unwrap_or(LONGEST_TICK)
 }

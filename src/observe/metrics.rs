@@ -47,6 +47,7 @@ pub(super) struct TableMetrics {
     pub(super) last_success: Gauge,
     pub(super) rows: MeasuredBy,
     pub(super) expired: Measured,
+    pub(super) pace: Measured,
     pub(super) inflow: Measured,
     pub(super) drained_in: Measured,
     pub(super) unreadable: Measured,
@@ -204,6 +205,10 @@ impl TableMetrics {
                 0.0,
             )?,
             rows: make.measured_by("rows", "Rows by state, as of the latest census.", "state")?,
+            pace: make.measured(
+                "pace_rows_per_second",
+                "Rows a second at the pace of the latest batch, the rest after it included.",
+            )?,
             inflow: make.measured("inflow_rows_per_second", "Rows that become due a second.")?,
             drained_in: make.measured(
                 "drain_seconds",

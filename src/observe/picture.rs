@@ -9,7 +9,7 @@ use super::status::{
 use super::{Watched, WatchedTable, is_fault};
 use crate::plan::{
     ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Flow, Report, SpaceUsed,
-    TableLabel, UnixTime,
+    TableLabel, UnixTime, rows_per_second,
 };
 
 impl Status {
@@ -32,8 +32,11 @@ impl Status {
     /// Whether the database is watched; of another nothing is shown.
     pub(super) fn tell(&mut self, event: &Event) -> bool {
         match event {
-            Event::BatchCommitted { database, table, deleted, .. } => {
-                self.in_table(database, table, |place| place.deleted_total += deleted);
+            Event::BatchCommitted { database, table, deleted, held, rest, .. } => {
+                self.in_table(database, table, |place| {
+                    place.deleted_total += deleted;
+                    place.pace = rows_per_second(*deleted, *held, *rest).or(place.pace);
+                });
             }
             Event::Swept(report) => {
                 self.in_table(&report.database, &report.table, |place| place.swept(report));
@@ -134,6 +137,7 @@ impl TableStatus {
             last_sweep: None,
             last_success: None,
             deleted_total: 0,
+            pace: None,
             inflow: None,
             drained_in: None,
         }

@@ -60,6 +60,7 @@ pub(super) fn batch(deleted: u64, skipped: Skips) -> Event {
         skipped,
         held: Duration::from_millis(3),
         waited: Duration::from_micros(40),
+        rest: Duration::from_millis(97),
     }
 }
 

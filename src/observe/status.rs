@@ -53,6 +53,8 @@ pub struct TableStatus {
     pub last_success: Option<f64>,
     /// Rows deleted since the daemon began.
     pub deleted_total: u64,
+    /// Rows a second at the pace of the latest batch, the rest after it included.
+    pub pace: Option<f64>,
     /// Rows that become due a second, once two censuses told.
     pub inflow: Option<f64>,
     /// Seconds until no expired row is left, at the present pace; nothing while they grow.

@@ -8,16 +8,17 @@ use super::is_fault;
 use super::metrics::{DatabaseMetrics, Metrics, TableMetrics};
 use crate::plan::{
     ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Flow, HoldReason, Report,
-    SkipReason, Skips, SpaceUsed, Stop, TableLabel, UnixTime,
+    SkipReason, Skips, SpaceUsed, Stop, TableLabel, UnixTime, rows_per_second,
 };
 
 impl Metrics {
     /// A database or table that is not watched has no series, and gets none.
     pub(super) fn tell(&self, event: &Event) {
         match event {
-            Event::BatchCommitted { database, table, deleted, skipped, held, waited } => {
+            Event::BatchCommitted { database, table, deleted, skipped, held, waited, rest } => {
                 self.in_database(database, |place| place.lock_taken(*held, *waited));
-                self.in_table(database, table, |place| place.batch_committed(*deleted, *skipped));
+                let pace = rows_per_second(*deleted, *held, *rest);
+                self.in_table(database, table, |place| place.batch_committed(*deleted, *skipped, pace));
             }
             Event::Swept(report) => self.swept(report),
             Event::Ticked { database, failed } => {
@@ -119,7 +120,10 @@ impl DatabaseMetrics {
 }
 
 impl TableMetrics {
-    fn batch_committed(&self, deleted: u64, skipped: Skips) {
+    fn batch_committed(&self, deleted: u64, skipped: Skips, pace: Option<f64>) {
+        if pace.is_some() {
+            self.pace.set(pace);
+        }
         self.deleted.inc_by(deleted);
         self.batches.inc_by(u64::from(deleted > 0));
         for reason in SkipReason::ALL {

@@ -41,6 +41,8 @@ pub enum Event {
         held: Duration,
         /// How long we waited for it.
         waited: Duration,
+        /// How long the table is left alone now.
+        rest: Duration,
     },
     /// A row was left where it is.
     RowSkipped {

@@ -2,12 +2,29 @@
 
 use std::time::Duration;
 
-/// A backlog is meant to be worked off within this time: faster, the application would feel it.
-const DRAIN: Duration = Duration::from_secs(30 * 60);
+use super::Window;
+
 /// So much more than what becomes due is taken, so that what an estimate lacks does not pile up.
 const MARGIN: f64 = 1.25;
-/// Rows a second that no application feels; also while nothing is known yet.
+/// Rows a second that no application feels (measured: README, "A good guest"); also while nothing is known yet.
 const GENTLE: f64 = 250.0;
+/// A backlog is worked off in half an hour where that is gentle, else gently, but within a day.
+const SOON: f64 = 30.0 * 60.0;
+const DAY: f64 = 86_400.0;
+
+/// The part of the time in which ticks work: above 0 and at most 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Duty(f64);
+
+impl Duty {
+    /// Of ticks that are so far apart, work for so long each, and only while the window is open.
+    #[must_use]
+    pub fn new(interval: Duration, budget: Duration, window: Option<Window>) -> Self {
+        let of_interval = budget.as_secs_f64() / interval.as_secs_f64();
+        let of_day = window.map_or(1.0, |window| window.length().as_secs_f64() / DAY);
+        Self((of_interval.min(1.0) * of_day).clamp(1e-6, 1.0))
+    }
+}
 /// How much a new measurement counts beside the ones before.
 const NEW: f64 = 0.5;
 
@@ -68,11 +85,12 @@ impl Flow {
         Duration::try_from_secs_f64(expired / (self.outflow - inflow)).ok().filter(|_| self.outflow > inflow)
     }
 
-    /// Rows a second that keep up with what becomes due and drain the backlog within half an hour.
+    /// Rows a second, while a tick works, that keep up with what becomes due and work off the backlog.
     #[must_use]
-    pub fn wanted(&self) -> f64 {
+    pub fn wanted(&self, duty: Duty) -> f64 {
         let backlog = self.counted.map_or(0.0, |counted| counted.expired as f64);
-        (self.inflow.unwrap_or(0.0) * MARGIN + backlog / DRAIN.as_secs_f64()).max(GENTLE)
+        let of_backlog = (backlog / SOON).min(GENTLE).max(backlog / DAY);
+        ((self.inflow.unwrap_or(0.0) * MARGIN + of_backlog) / duty.0).max(GENTLE)
     }
 }
 
@@ -87,7 +105,7 @@ mod tests {
     #[test]
     fn what_becomes_due_is_what_is_left_more_and_what_was_deleted() {
         let mut flow = Flow::default();
-        assert_eq!((flow.inflow(), flow.drained_in(), flow.wanted()), (None, None, GENTLE));
+        assert_eq!((flow.inflow(), flow.drained_in(), flow.wanted(ALWAYS)), (None, None, GENTLE));
         flow.counted(seconds(0), 1_000);
         flow.deleted(11_000);
         flow.counted(seconds(60), 2_000);
@@ -108,13 +126,40 @@ mod tests {
         assert_eq!(flow.drained_in(), Some(Duration::ZERO));
     }
 
+    const ALWAYS: Duty = Duty(1.0);
+
     #[test]
     fn a_sweep_keeps_up_and_drains_a_backlog_slowly() {
         let mut flow = Flow::default();
-        flow.counted(seconds(0), 540_000);
-        assert_eq!(flow.wanted(), 300.0);
-        flow.counted(seconds(60), 540_000 + 60_000);
-        assert_eq!(flow.wanted(), 1_000.0 * MARGIN + 600_000.0 / 1_800.0);
+        flow.counted(seconds(0), 90_000);
+        assert_eq!(flow.wanted(ALWAYS), GENTLE);
+        flow.counted(seconds(60), 90_000 + 60_000);
+        assert_eq!(flow.wanted(ALWAYS), 1_000.0 * MARGIN + 150_000.0 / SOON);
+        flow.counted(seconds(120), 500_000);
+        let inflow = flow.inflow().unwrap();
+        assert_eq!(flow.wanted(ALWAYS), inflow * MARGIN + GENTLE);
+    }
+
+    #[test]
+    fn a_backlog_of_any_size_is_gone_within_a_day() {
+        let mut flow = Flow::default();
+        flow.counted(seconds(0), 100_000_000);
+        assert_eq!(flow.wanted(ALWAYS), 100_000_000.0 / DAY);
+    }
+
+    #[test]
+    fn ticks_that_work_a_part_of_the_time_work_the_faster() {
+        let minutes = |minutes: u64| seconds(minutes * 60);
+        let daily = Duty::new(minutes(24 * 60), minutes(15), None);
+        let mut flow = Flow::default();
+        flow.counted(seconds(0), 1_000_000);
+        // All of it in the fifteen minutes.
+        assert!((flow.wanted(daily) - 1_000_000.0 / 900.0).abs() < 1e-6 || flow.wanted(daily) > 1_000.0);
+        assert_eq!(Duty::new(seconds(30), seconds(30), None), ALWAYS);
+        assert_eq!(Duty::new(seconds(30), minutes(15), None), ALWAYS);
+        let night = Window::parse("22:00-04:00").unwrap();
+        assert_eq!(Duty::new(seconds(30), seconds(15), Some(night)), Duty(0.125));
+        assert_eq!(Duty::new(seconds(30), Duration::ZERO, None), Duty(1e-6));
     }
 
     #[test]

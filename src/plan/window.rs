@@ -56,6 +56,13 @@ impl Window {
         (to_its_end <= until(self.from, now)).then(|| Duration::from_secs_f64(to_its_end))
     }
 
+    /// How long it is open each day.
+    #[must_use]
+    pub fn length(self) -> Duration {
+        let day = DAY as u32 / MINUTE;
+        Duration::from_secs(u64::from((self.to + day - self.from) % day * MINUTE))
+    }
+
     /// How long a tick that begins now may work: less than the window stays open, so that its last
     /// batch falls into it. Nothing where it is closed.
     #[must_use]

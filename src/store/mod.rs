@@ -126,6 +126,10 @@ pub trait Store: Send {
         bound: BatchBound,
     ) -> impl Future<Output = Result<Batch, Failure>> + Send;
 
+    /// A rest of this length begins: what others may be waiting for, such as open files, is given back where
+    /// they are, and taken again by the next call.
+    fn rest(&mut self, length: Duration) -> impl Future<Output = ()> + Send;
+
     /// Count one table by state under each of its rules, in one pass.
     fn count(
         &mut self,

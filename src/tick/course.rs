@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::plan::Key;
 use crate::store::{Leg, Place, Step, Walk};
 
-/// A walk by the clock column meets the keys in no order of theirs: so many steps, or so many bytes
-/// of keys, are gathered and sorted before the first batch of them.
+/// A walk by the clock column meets the keys in no order of theirs: so many steps, so many bytes of keys, or
+/// as many rows as the tick will deal with, are gathered and sorted before the first batch of them.
 const GATHERED_STEPS: usize = 50;
 const GATHERED_BYTES: usize = 8 << 20;
 
@@ -22,13 +22,15 @@ pub(super) struct Course {
     /// What was gathered since the queue was last empty.
     steps: usize,
     bytes: usize,
+    /// The most rows to gather.
+    most: usize,
     /// Everything up to here is dealt with.
     position: Option<Place>,
 }
 
 impl Course {
     /// From the start, or from where the last walk in the same order was cut.
-    pub fn new(walk: Walk, position: Option<&(Walk, Place)>, without_referenced: bool) -> Self {
+    pub fn new(walk: Walk, position: Option<&(Walk, Place)>, without_referenced: bool, most: usize) -> Self {
         let began_at = position.filter(|(of, _)| *of == walk).map(|(_, place)| place.clone());
         Self {
             leg: Leg { walk, after: began_at.clone(), until: None, without_referenced },
@@ -39,6 +41,7 @@ impl Course {
             is_sorted: true,
             steps: 0,
             bytes: 0,
+            most,
         }
     }
 
@@ -51,7 +54,10 @@ impl Course {
         match self.leg.walk {
             Walk::Keys => self.queue.len() >= rows,
             Walk::Clock => {
-                !self.queue.is_empty() && (self.steps >= GATHERED_STEPS || self.bytes >= GATHERED_BYTES)
+                let is_enough = self.steps >= GATHERED_STEPS
+                    || self.bytes >= GATHERED_BYTES
+                    || self.queue.len() >= self.most;
+                !self.queue.is_empty() && is_enough
             }
         }
     }
@@ -118,6 +124,11 @@ impl Course {
         self.leg.walk == walk
     }
 
+    /// Whether the walk is at its end and everything is dealt with.
+    pub fn is_over(&self) -> bool {
+        !self.searching && self.queue.is_empty()
+    }
+
     /// Whether nothing nominated is left.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
@@ -146,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_walk_by_clock_stays_where_it_was_until_all_that_it_gathered_is_dealt_with() {
-        let mut course = Course::new(Walk::Clock, None, false);
+        let mut course = Course::new(Walk::Clock, None, false, usize::MAX);
         for at in 0..GATHERED_STEPS as i64 {
             assert!(course.wanted(1).is_some(), "step {at}");
             course.found(step([100 - at], Some(at)));
@@ -162,7 +173,7 @@ mod tests {
 
     #[test]
     fn steps_that_find_nothing_move_the_position_on() {
-        let mut course = Course::new(Walk::Clock, None, false);
+        let mut course = Course::new(Walk::Clock, None, false, usize::MAX);
         course.found(step([], Some(7)));
         assert_eq!(course.position(), Some((Walk::Clock, place(7))));
     }
@@ -170,14 +181,15 @@ mod tests {
     #[test]
     fn a_place_of_another_walk_is_forgotten() {
         let position = (Walk::Keys, place(7));
-        let began = |walk| Course::new(walk, Some(&position), false).wanted(1).unwrap().after.clone();
+        let began =
+            |walk| Course::new(walk, Some(&position), false, usize::MAX).wanted(1).unwrap().after.clone();
         assert_eq!(began(Walk::Keys), Some(place(7)));
         assert_eq!(began(Walk::Clock), None);
     }
 
     #[test]
     fn a_cut_walk_goes_round_once() {
-        let mut course = Course::new(Walk::Clock, Some(&(Walk::Clock, place(7))), false);
+        let mut course = Course::new(Walk::Clock, Some(&(Walk::Clock, place(7))), false, usize::MAX);
         course.found(step([1], None));
         let leg = course.wanted(1).unwrap().clone();
         assert_eq!((leg.after, leg.until), (None, Some(place(7))));

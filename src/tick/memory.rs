@@ -48,7 +48,7 @@ impl TableMemory {
         Self { position, invariant: before.invariant.clone(), ..self }
     }
 
-    /// So many rows a second are enough, unless the share asks for all that the time allows.
+    /// So many rows a second are enough while a tick works, unless the share asks for all that the time allows.
     pub fn aim(&mut self, rate: f64) {
         self.pace.aim(rate);
     }

@@ -3,10 +3,12 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::course::Course;
 use super::guard::Standing;
 use super::{Mode, Order, TableMemory};
-use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rule, Skips, Stop};
+use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rest, Rule, Skips, Stop};
 use crate::store::{Batch, Store, Walk};
 
 /// A sweep in hand.
@@ -14,13 +16,17 @@ pub(super) struct Sweep<'a> {
     table: &'a mut TableMemory,
     mode: Mode,
     course: Course,
+    /// The most rows to gather before they are sorted.
+    most: usize,
+    /// No batch before this.
+    ready_at: Instant,
     report: Report,
     running: bool,
 }
 
 /// What a turn asks for next.
 pub(super) enum Turn {
-    /// Rest so long, then go on.
+    /// The whole database rests so long.
     Rest(Duration),
     /// The sweep has ended.
     Ended,
@@ -31,18 +37,20 @@ impl<'a> Sweep<'a> {
         let cutoff = table.rule.cutoff(order.now);
         let report = Report::new(order.database.clone(), table.rule.label.clone(), order.now, cutoff);
         let walk = table.position.as_ref().map_or(Walk::Keys, |(walk, _)| *walk);
-        let course = Course::new(walk, table.position.as_ref(), false);
-        Self { mode: order.mode, course, report, running: true, table }
+        // As many as a tick can deal with: what it gathers is in memory until then.
+        let most = order.budget.and_then(|budget| table.pace.most_in(budget)).unwrap_or(usize::MAX);
+        let course = Course::new(walk, table.position.as_ref(), false, most);
+        Self { mode: order.mode, course, most, ready_at: Instant::now(), report, running: true, table }
     }
 
     /// Walk in this order, on from where the last walk in the same order was cut.
     pub fn begin(&mut self, walk: Walk) {
-        self.course = Course::new(walk, self.table.position.as_ref(), self.mode == Mode::DryRun);
+        self.course = Course::new(walk, self.table.position.as_ref(), self.mode == Mode::DryRun, self.most);
     }
 
     /// The table is not as it was when the walk began: walk anew.
     pub fn begin_anew(&mut self, walk: Walk) {
-        self.course = Course::new(walk, None, self.mode == Mode::DryRun);
+        self.course = Course::new(walk, None, self.mode == Mode::DryRun, self.most);
     }
 
     /// Only the schema changed, and not for this table's walk: it goes on.
@@ -67,6 +75,16 @@ impl<'a> Sweep<'a> {
 
     pub fn is_running(&self) -> bool {
         self.running
+    }
+
+    /// Whether the rest that its last batch asked for is over.
+    pub fn is_rested(&self) -> bool {
+        Instant::now() >= self.ready_at
+    }
+
+    /// When that rest is over, for a sweep that runs.
+    pub fn rests_until(&self) -> Option<Instant> {
+        self.running.then_some(self.ready_at)
     }
 
     pub fn into_report(self) -> Report {
@@ -145,40 +163,44 @@ impl<'a> Sweep<'a> {
             self.end(Stop::Disabled, tell);
             return Ok(Turn::Ended);
         };
-        let (held, rows) = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
+        let rest = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
             let step = store.search(&self.table.rule, cutoff, leg).await?;
             let held = step.held;
             self.course.found(step);
-            (held, 0)
-        } else if !self.course.is_empty() {
-            self.deal(store, cutoff, tell).await?
+            self.table.pace.rest(held, 0)
+        } else if self.course.is_over() {
+            Rest::NONE
         } else {
-            self.end(Stop::Drained, tell);
-            return Ok(Turn::Ended);
+            self.deal(store, cutoff, tell).await?
         };
-        Ok(Turn::Rest(self.table.pace.rest(held, rows)))
+        if self.course.is_over() {
+            // The rest is the next tick's, or another table's.
+            self.end(Stop::Drained, tell);
+        }
+        self.ready_at = Instant::now() + rest.table;
+        Ok(if rest.all.is_zero() { Turn::Ended } else { Turn::Rest(rest.all) })
     }
 
-    /// Delete the next nominated rows, or name them. Gives how long the lock was held, and for how many.
+    /// Delete the next nominated rows, or name them. Gives the rest that this asks for.
     async fn deal<S: Store>(
         &mut self,
         store: &mut S,
         cutoff: Cutoff,
         tell: &(dyn Fn(&Event) + Sync),
-    ) -> Result<(Duration, usize), Failure> {
+    ) -> Result<Rest, Failure> {
         let bound = self.table.pace.bound();
         let keys = self.course.first(bound.rows);
         if self.mode == Mode::DryRun {
             self.course.dealt_with(keys.len());
             keys.into_iter().for_each(|key| self.name(key, tell));
-            return Ok((Duration::ZERO, 0));
+            return Ok(Rest::NONE);
         }
         let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
-        self.table.pace.learn(batch.cost);
+        self.table.pace.learn(batch.cost, batch.waited);
         self.course.dealt_with(batch.cost.rows);
-        let (held, rows) = (batch.held() + batch.held_in_vain, batch.cost.rows);
-        self.count(batch, tell);
-        Ok((held, rows))
+        let rest = self.table.pace.rest(batch.held() + batch.held_in_vain, batch.cost.rows);
+        self.count(batch, rest, tell);
+        Ok(rest)
     }
 
     fn name(&mut self, key: Key, tell: &(dyn Fn(&Event) + Sync)) {
@@ -187,7 +209,7 @@ impl<'a> Sweep<'a> {
         tell(&Event::WouldDelete { database, table, key });
     }
 
-    fn count(&mut self, batch: Batch, tell: &(dyn Fn(&Event) + Sync)) {
+    fn count(&mut self, batch: Batch, rest: Rest, tell: &(dyn Fn(&Event) + Sync)) {
         let (database, table) = (self.report.database.clone(), self.report.table.clone());
         let (held, waited) = (batch.held(), batch.waited);
         let mut skipped = Skips::default();
@@ -199,7 +221,8 @@ impl<'a> Sweep<'a> {
         self.report.deleted += deleted;
         self.report.batches += u64::from(deleted > 0);
         self.report.skipped.merge(skipped);
-        tell(&Event::BatchCommitted { database, table, deleted, skipped, held, waited });
+        let rest = rest.table;
+        tell(&Event::BatchCommitted { database, table, deleted, skipped, held, waited, rest });
     }
 }
 

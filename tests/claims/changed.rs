@@ -6,7 +6,7 @@ use keysweep::plan::{
     BatchBound, Counts, Cutoff, DatabaseName, Failure, Guards, HoldReason, Identifier, Key, Limit, Report,
     Rule, RuleBook, Share, SpaceUsed, Stop, TableFacts, TableLabel, UnixTime,
 };
-use keysweep::store::sqlite::{Access, Sqlite};
+use keysweep::store::sqlite::{Access, Openings, Sqlite};
 use keysweep::store::{Batch, Leg, Step, Store};
 use keysweep::tick::{Mode, Order, TableMemory, tick};
 use tokio_util::sync::CancellationToken;
@@ -49,6 +49,10 @@ impl<F: FnMut(usize) + Send> Store for Meddled<F> {
         self.store.delete_batch(rule, cutoff, keys, bound).await
     }
 
+    async fn rest(&mut self, length: Duration) {
+        self.store.rest(length).await;
+    }
+
     async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
         self.store.count(rules, now).await
     }
@@ -69,11 +73,19 @@ impl<F: FnMut(usize) + Send> Store for Meddled<F> {
 
 /// One tick at the instant 100 of these rules.
 fn sweep(database: &Database, rules: Vec<Rule>, before_batch: impl FnMut(usize) + Send) -> Vec<Report> {
+    let memory = |rule| TableMemory::new(rule, Limit::MAX, Share::new(1.0).unwrap());
+    sweep_at_pace(database, rules.into_iter().map(memory).collect(), Openings::default(), before_batch)
+}
+
+fn sweep_at_pace(
+    database: &Database,
+    mut tables: Vec<TableMemory>,
+    openings: Openings,
+    before_batch: impl FnMut(usize) + Send,
+) -> Vec<Report> {
     let stop = CancellationToken::new();
     let store = Sqlite::new(database.path(), Access::Write, Duration::from_secs(5), stop.clone());
-    let mut store = Meddled { store, before_batch, batches: 0 };
-    let memory = |rule| TableMemory::new(rule, Limit::MAX, Share::new(1.0).unwrap());
-    let mut tables: Vec<TableMemory> = rules.into_iter().map(memory).collect();
+    let mut store = Meddled { store: store.sharing(openings), before_batch, batches: 0 };
     let order = Order {
         database: &DatabaseName::new("app").unwrap(),
         now: UnixTime::new(100.0).unwrap(),
@@ -83,7 +95,8 @@ fn sweep(database: &Database, rules: Vec<Rule>, before_batch: impl FnMut(usize) 
         mode: Mode::Delete,
         stop: &stop,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
     runtime.block_on(tick(&order, &mut store, &mut tables, &|_| {}))
 }
 
@@ -167,22 +180,46 @@ fn a_schema_that_never_rests_ends_the_sweep_and_not_the_daemon() {
 #[test]
 fn a_file_that_takes_the_place_of_the_database_is_swept_in_the_same_tick() {
     for (journal, index) in JOURNALS.into_iter().flat_map(|journal| [(journal, ""), (journal, INDEX)]) {
-        let (database, restored) = (expired(journal, 300, index), expired(journal, 20, ""));
-        let unlinked = database.folder().join("unlinked.db");
-        let mut left = String::new();
-        let reports = sweep(&database, vec![keys()], |batches| {
-            if batches == 2 {
-                left = database.shell("PRAGMA wal_checkpoint(TRUNCATE); SELECT count(*) FROM keys");
-                std::fs::rename(database.path(), &unlinked).unwrap();
-                for end in ["-wal", "-shm", "-journal"] {
-                    std::fs::remove_file(database.folder().join(format!("app.db{end}"))).ok();
-                }
-                std::fs::rename(restored.path(), database.path()).unwrap();
-            }
-        });
-        assert_eq!(reports[0].stop, Stop::Drained, "{journal:?} {index}: {reports:?}");
-        assert_eq!(database.ids(), [""; 0]);
-        let kept = crate::support::database::shell(&unlinked, "SELECT count(*) FROM keys");
-        assert_eq!(left.lines().last(), kept.lines().next(), "the unlinked file was written");
+        assert_follows(journal, index, |database, rules, before_batch| sweep(database, rules, before_batch));
     }
+}
+
+#[test]
+fn a_file_that_takes_the_place_of_the_database_while_its_connection_is_let_go_is_noticed() {
+    for journal in JOURNALS {
+        assert_follows(journal, INDEX, |database, rules, before_batch| {
+            let memory = |rule| {
+                let mut table = TableMemory::new(rule, Limit::MAX, Share::DEFAULT);
+                table.aim(1.0);
+                table
+            };
+            let tables = rules.into_iter().map(memory).collect();
+            sweep_at_pace(database, tables, Openings::new(1), before_batch)
+        });
+    }
+}
+
+/// Another file takes the place of the database before the third batch.
+fn assert_follows(
+    journal: Journal,
+    index: &str,
+    sweep: impl Fn(&Database, Vec<Rule>, &mut (dyn FnMut(usize) + Send)) -> Vec<Report>,
+) {
+    let (database, restored) = (expired(journal, 300, index), expired(journal, 20, ""));
+    let unlinked = database.folder().join("unlinked.db");
+    let mut left = String::new();
+    let reports = sweep(&database, vec![keys()], &mut |batches| {
+        if batches == 2 {
+            left = database.shell("PRAGMA wal_checkpoint(TRUNCATE); SELECT count(*) FROM keys");
+            std::fs::rename(database.path(), &unlinked).unwrap();
+            for end in ["-wal", "-shm", "-journal"] {
+                std::fs::remove_file(database.folder().join(format!("app.db{end}"))).ok();
+            }
+            std::fs::rename(restored.path(), database.path()).unwrap();
+        }
+    });
+    assert_eq!(reports[0].stop, Stop::Drained, "{journal:?} {index}: {reports:?}");
+    assert_eq!(database.ids(), [""; 0]);
+    let kept = crate::support::database::shell(&unlinked, "SELECT count(*) FROM keys");
+    assert_eq!(left.lines().last(), kept.lines().next(), "the unlinked file was written");
 }

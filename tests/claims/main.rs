@@ -30,6 +30,7 @@ mod looking;
 mod memory;
 mod model;
 mod ownership;
+mod pace;
 mod poison;
 mod prometheus;
 mod record;

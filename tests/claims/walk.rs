@@ -48,6 +48,10 @@ impl Store for Recorded {
         Ok(batch)
     }
 
+    async fn rest(&mut self, length: Duration) {
+        self.store.rest(length).await;
+    }
+
     async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
         self.store.count(rules, now).await
     }

@@ -125,11 +125,13 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn check_identity(admitted: &Admitted) -> Result<(), Failure> {
     let now = admitted.path.metadata().ok();
     let now = now.map(|file| Identity { device: file.dev(), inode: file.ino() });
-    if now == Some(admitted.identity) {
-        return Ok(());
-    }
+    if now == Some(admitted.identity) { Ok(()) } else { Err(replaced(admitted)) }
+}
+
+/// Another file is there than the one that was opened before.
+pub(super) fn replaced(admitted: &Admitted) -> Failure {
     let what = format!("{} was replaced by another file since it was opened", admitted.path.display());
-    Err(refuse(FailureKind::Replaced, what))
+    refuse(FailureKind::Replaced, what)
 }
 
 /// An open database.

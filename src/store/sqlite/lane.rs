@@ -6,34 +6,39 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::access::{Access, Admitted, Open, admit, check_identity, open};
+use super::access::{Access, Admitted, Identity, Open, admit, check_identity, open, replaced};
 use super::failure::{explain, is_busy, is_cut_off, remedy};
+use super::openings::Openings;
 use crate::plan::{Failure, FailureKind};
 
 /// The first and the longest wait between two tries for a lock.
 const FIRST_WAIT: Duration = Duration::from_millis(2);
 const LONGEST_WAIT: Duration = Duration::from_millis(25);
+/// A rest in which a connection is worth opening again for others' sake, and for its own: some
+/// hundred times what that takes.
+const SHORT_REST: Duration = Duration::from_millis(50);
+const LONG_REST: Duration = Duration::from_secs(1);
 
-/// One connection, opened at the first piece of work, and one piece of work at a time.
+/// One connection, opened at a piece of work that finds none, and one piece of work at a time.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub path: PathBuf,
     pub access: Access,
     busy_timeout: Duration,
     stop: CancellationToken,
-    /// Nothing before the first piece of work, and while one has it.
+    openings: Openings,
+    /// Nothing before the first piece of work, after it was let go, and while a piece of work has it.
     working: Option<Working>,
+    /// The file that it was opened for, also once it was let go.
+    opened: Option<Identity>,
 }
 
-/// Closing reads and unlocks files, and may wait for a disk: not on a thread that others need.
 impl Drop for Lane {
     fn drop(&mut self) {
-        let Some(working) = self.working.take() else { return };
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn_blocking(move || drop(working));
-        }
+        self.let_go();
     }
 }
 
@@ -42,6 +47,18 @@ impl Drop for Lane {
 pub(super) struct Working {
     pub file: Admitted,
     pub open: Open,
+    /// Given back once the connection is closed.
+    _opening: Option<OwnedSemaphorePermit>,
+}
+
+/// What it takes to open a connection.
+struct Opening {
+    path: PathBuf,
+    access: Access,
+    stop: CancellationToken,
+    permit: Option<OwnedSemaphorePermit>,
+    /// Only this file, where one was open before.
+    expected: Option<Identity>,
 }
 
 /// Why a piece of work did not give an answer.
@@ -60,7 +77,29 @@ pub(super) trait Windows: Send + 'static {
 
 impl Lane {
     pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
-        Self { path, access, busy_timeout, stop, working: None }
+        let openings = Openings::default();
+        Self { path, access, busy_timeout, stop, openings, working: None, opened: None }
+    }
+
+    /// Share a bound on open databases with others.
+    pub fn share(&mut self, openings: Openings) {
+        self.openings = openings;
+    }
+
+    /// A rest of this length begins. A connection that others wait for is let go, and so is one that would
+    /// lie idle for long.
+    pub fn rest(&mut self, length: Duration) {
+        if length >= LONG_REST || (length >= SHORT_REST && self.openings.are_short()) {
+            self.let_go();
+        }
+    }
+
+    /// Closing reads and unlocks files, and may wait for a disk: not on a thread that others need.
+    fn let_go(&mut self) {
+        let Some(working) = self.working.take() else { return };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn_blocking(move || drop(working));
+        }
     }
 
     /// Run `work` on the connection in the blocking pool, again while another connection is in the
@@ -70,12 +109,14 @@ impl Lane {
         T: Send + 'static,
         F: FnMut(&Working) -> Result<T, Trouble> + Send + 'static,
     {
-        let begun = Instant::now();
         let mut work = work;
         let mut pause = FIRST_WAIT;
+        let mut first = None;
         loop {
+            let opening = self.opening(action).await?;
             let tried = Instant::now();
-            let (back, answer) = self.once(work).await?;
+            let begun = *first.get_or_insert(tried);
+            let (back, answer) = self.once(opening, work).await?;
             work = back;
             match answer {
                 Ok(answer) => return Ok((answer, tried.duration_since(begun))),
@@ -83,6 +124,7 @@ impl Lane {
                 Err(Trouble::Busy(why)) if begun.elapsed() >= self.busy_timeout => {
                     return Err(why.unwrap_or_else(|| self.locked(action)));
                 }
+                Err(Trouble::Busy(_)) if self.openings.are_short() => self.let_go(),
                 Err(Trouble::Busy(_)) => {}
             }
             tokio::select! {
@@ -93,15 +135,27 @@ impl Lane {
         }
     }
 
-    async fn once<T, F>(&mut self, mut work: F) -> Result<(F, Result<T, Trouble>), Failure>
+    /// What it takes to open a connection, where there is none. Others that are open may have to end first.
+    async fn opening(&mut self, action: &str) -> Result<Opening, Failure> {
+        let permit = match &self.working {
+            Some(_) => None,
+            None => match self.stop.run_until_cancelled(self.openings.take()).await {
+                Some(permit) => permit,
+                None => return Err(self.stopped(action)),
+            },
+        };
+        let (path, access, stop) = (self.path.clone(), self.access, self.stop.clone());
+        Ok(Opening { path, access, stop, permit, expected: self.opened })
+    }
+
+    async fn once<T, F>(&mut self, opening: Opening, mut work: F) -> Result<(F, Result<T, Trouble>), Failure>
     where
         T: Send + 'static,
         F: FnMut(&Working) -> Result<T, Trouble> + Send + 'static,
     {
-        let (working, stop) = (self.working.take(), self.stop.clone());
-        let (path, access) = (self.path.clone(), self.access);
+        let working = self.working.take();
         let done = blocking(&self.path, move || {
-            let working = match working.map_or_else(|| Working::open(&path, access, stop), Ok) {
+            let working = match working.map_or_else(|| Working::open(opening), Ok) {
                 Ok(working) => working,
                 Err(trouble) => return (None, work, Err(trouble)),
             };
@@ -112,6 +166,10 @@ impl Lane {
             ((!is_replaced).then_some(working), work, answer)
         });
         let (working, work, answer) = done.await?;
+        self.opened = match &answer {
+            Err(Trouble::Failed(failure)) if failure.kind() == FailureKind::Replaced => None,
+            _ => working.as_ref().map(|working| working.file.identity).or(self.opened),
+        };
         self.working = working;
         Ok((work, answer))
     }
@@ -163,11 +221,15 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 impl Working {
-    pub fn open(path: &Path, access: Access, stop: CancellationToken) -> Result<Self, Trouble> {
-        let file = admit(path, access).map_err(Trouble::Failed)?;
+    fn open(opening: Opening) -> Result<Self, Trouble> {
+        let Opening { path, access, stop, permit, expected } = opening;
+        let file = admit(&path, access).map_err(Trouble::Failed)?;
+        if expected.is_some_and(|expected| expected != file.identity) {
+            return Err(Trouble::Failed(replaced(&file)));
+        }
         let mut open = open(&file, access, stop).map_err(Trouble::Failed)?;
         match open.learn_journal() {
-            Ok(()) => Ok(Self { file, open }),
+            Ok(()) => Ok(Self { file, open, _opening: permit }),
             Err(error) => Err(Trouble::of(&file.path, "read the database", &error)),
         }
     }

@@ -15,6 +15,7 @@ mod guarded;
 mod inspect;
 mod known;
 mod lane;
+mod openings;
 mod references;
 mod render;
 mod rights;
@@ -41,6 +42,7 @@ pub(crate) use self::inspect::schema_version;
 use self::inspect::{Looked, look_untouched, table_names, tables_untouched};
 use self::known::Known;
 use self::lane::{Lane, Trouble, Working, blocking};
+pub use self::openings::Openings;
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
     BatchBound, Counts, Cutoff, Failure, FailureKind, Identifier, Journal, Key, Limit, Rule, RuleBook,
@@ -64,6 +66,13 @@ impl Sqlite {
     pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
         let (lane, wal) = (Lane::new(path, access, busy_timeout, stop), WalPolicy::default());
         Self { lane, wal, inspected: None, known: Vec::new() }
+    }
+
+    /// The same, with a bound on open databases that it shares with others.
+    #[must_use]
+    pub fn sharing(mut self, openings: Openings) -> Self {
+        self.lane.share(openings);
+        self
     }
 
     /// The same with another policy for the write-ahead log.
@@ -175,6 +184,10 @@ impl Store for Sqlite {
         };
         let (batch, waited) = self.lane.call("begin a batch", batch).await?;
         Ok(Batch { waited, ..batch })
+    }
+
+    async fn rest(&mut self, length: Duration) {
+        self.lane.rest(length);
     }
 
     async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
