@@ -187,7 +187,7 @@ fn a_file_that_takes_the_place_of_the_database_is_swept_in_the_same_tick() {
 #[test]
 fn a_file_that_takes_the_place_of_the_database_while_its_connection_is_let_go_is_noticed() {
     for journal in JOURNALS {
-        assert_follows(journal, INDEX, |database, rules, before_batch| {
+        assert_follows(journal, "", |database, rules, before_batch| {
             let memory = |rule| {
                 let mut table = TableMemory::new(rule, Limit::MAX, Share::DEFAULT);
                 table.aim(1.0);
@@ -206,6 +206,8 @@ fn assert_follows(
     sweep: impl Fn(&Database, Vec<Rule>, &mut (dyn FnMut(usize) + Send)) -> Vec<Report>,
 ) {
     let (database, restored) = (expired(journal, 300, index), expired(journal, 20, ""));
+    // Behind the place where the walk was.
+    restored.shell("UPDATE keys SET id = '!' || id");
     let unlinked = database.folder().join("unlinked.db");
     let mut left = String::new();
     let reports = sweep(&database, vec![keys()], &mut |batches| {
