@@ -25,7 +25,7 @@ fn sweep(
     let store = Sqlite::new(database.path(), Access::Write, Duration::from_secs(5), stop.clone());
     let mut store = store.sharing(Openings::new(1));
     let memory = |name: &&str| {
-        let (table, label) = (Identifier::new(*name).unwrap(), TableLabel::new(*name).unwrap());
+        let (table, label) = (Identifier::new(name).unwrap(), TableLabel::new(name).unwrap());
         let rule = Rule { table, label, ..Rule::key_table(Duration::ZERO) };
         let mut memory = TableMemory::new(rule, Limit::MAX, Share::new(0.9).unwrap());
         memory.aim(rate);
