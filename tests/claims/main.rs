@@ -40,6 +40,7 @@ mod reload;
 mod replaced;
 mod schemas;
 mod shapes;
+mod soak;
 mod states;
 mod sweep;
 mod tenants;

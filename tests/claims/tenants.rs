@@ -220,6 +220,31 @@ fn two_hundred_tenants_at_once_need_no_thread_each_and_leave_no_file_open() {
 }
 
 #[test]
+fn databases_that_wait_for_a_lock_keep_no_other_from_being_opened() {
+    let names: Vec<String> = (0..20).map(|number| format!("locked{number}")).collect();
+    let tenants = Tenants::new(&["locked0"]);
+    names.iter().skip(1).for_each(|name| {
+        std::fs::create_dir(tenants.folder().join(name)).unwrap();
+        std::fs::copy(tenants.path("locked0"), tenants.path(name)).unwrap();
+    });
+    let hold = |name: &String| {
+        let connection = rusqlite::Connection::open(tenants.path(name)).unwrap();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        connection
+    };
+    let held: Vec<_> = names.iter().map(hold).collect();
+    let daemon = Daemon::start(&tenants.config(&tenants.block("every = '1h'\nbusy_timeout = '10m'")));
+    let is_open = |name: &&String| has_open(daemon.pid(), &tenants.path(name));
+    wait_for("many to be open", || (names.iter().filter(is_open).count() >= 8).then_some(()));
+    tenants.add("free");
+    daemon.signal("HUP");
+    daemon.wait_for_metric(&deleted("t/free"), 1.0);
+    assert_eq!(daemon.metric(&deleted("t/locked0")), Some(0.0));
+    drop(held);
+    names.iter().for_each(|name| daemon.wait_for_metric(&deleted(&format!("t/{name}")), 1.0));
+}
+
+#[test]
 fn a_process_that_may_open_no_further_file_says_so() {
     let tenants = Tenants::new(&["a"]);
     // The application has it open, so that a look cannot be at the file as it lies.
