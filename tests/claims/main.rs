@@ -29,6 +29,7 @@ mod logs;
 mod looking;
 mod memory;
 mod model;
+mod openings;
 mod ownership;
 mod pace;
 mod poison;

@@ -21,6 +21,8 @@ const LONGEST_WAIT: Duration = Duration::from_millis(25);
 /// hundred times what that takes.
 const SHORT_REST: Duration = Duration::from_millis(50);
 const LONG_REST: Duration = Duration::from_secs(1);
+/// A connection that never rests is let go after this, where others wait for one.
+const LONGEST_TURN: Duration = Duration::from_secs(1);
 
 /// One connection, opened at a piece of work that finds none, and one piece of work at a time.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ impl Drop for Lane {
 pub(super) struct Working {
     pub file: Admitted,
     pub open: Open,
+    since: Instant,
     /// Given back once the connection is closed.
     _opening: Option<OwnedSemaphorePermit>,
 }
@@ -137,6 +140,10 @@ impl Lane {
 
     /// What it takes to open a connection, where there is none. Others that are open may have to end first.
     async fn opening(&mut self, action: &str) -> Result<Opening, Failure> {
+        let is_long = self.working.as_ref().is_some_and(|working| working.since.elapsed() > LONGEST_TURN);
+        if is_long && self.openings.are_short() {
+            self.let_go();
+        }
         let permit = match &self.working {
             Some(_) => None,
             None => match self.stop.run_until_cancelled(self.openings.take()).await {
@@ -229,7 +236,7 @@ impl Working {
         }
         let mut open = open(&file, access, stop).map_err(Trouble::Failed)?;
         match open.learn_journal() {
-            Ok(()) => Ok(Self { file, open, _opening: permit }),
+            Ok(()) => Ok(Self { file, open, since: Instant::now(), _opening: permit }),
             Err(error) => Err(Trouble::of(&file.path, "read the database", &error)),
         }
     }
