@@ -19,14 +19,15 @@ fn one_that_never_rests_gives_way_to_one_that_waits() {
     let (busy, waiting) = (Database::with_keys(Journal::Wal, []), Database::with_keys(Journal::Wal, []));
     let openings = Openings::new(1);
     let (mut busy, mut waiting) = (store(&busy, &openings), store(&waiting, &openings));
-    let served = AtomicBool::new(false);
+    let served = &AtomicBool::new(false);
     let work = async {
         while !served.load(Ordering::Relaxed) {
             busy.space().await.unwrap();
         }
     };
-    let wait = async {
+    let wait = async move {
         waiting.space().await.unwrap();
+        drop(waiting);
         served.store(true, Ordering::Relaxed);
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -3,7 +3,7 @@
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statfs, statx};
 
 use super::access::{Access, admit};
-use super::lane::{Trouble, Working};
+use super::working::{Trouble, Working};
 use crate::plan::{FileSystem, Surroundings};
 
 pub(super) fn surroundings(working: &Working) -> Result<Surroundings, Trouble> {

@@ -3,7 +3,7 @@
 use super::Sqlite;
 use super::around::surroundings;
 use super::census::Pass;
-use super::lane::Working;
+use super::working::Working;
 use super::{sample, trial};
 use crate::plan::{Failure, Key, Predicate, Rule, Surroundings, Survey, UnixTime};
 use crate::store::{Examine, Row};

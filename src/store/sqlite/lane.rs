@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::access::{Access, Admitted, Identity, Open, admit, check_identity, open, replaced};
-use super::failure::{explain, is_busy, is_cut_off, remedy};
+use super::access::{Access, Identity};
+use super::failure::remedy;
 use super::openings::Openings;
+use super::working::{Opening, Trouble, Working};
 use crate::plan::{Failure, FailureKind};
 
 /// The first and the longest wait between two tries for a lock.
@@ -42,34 +42,6 @@ impl Drop for Lane {
     fn drop(&mut self) {
         self.let_go();
     }
-}
-
-/// An open connection and the file that it was opened for.
-#[derive(Debug)]
-pub(super) struct Working {
-    pub file: Admitted,
-    pub open: Open,
-    since: Instant,
-    /// Given back once the connection is closed.
-    _opening: Option<OwnedSemaphorePermit>,
-}
-
-/// What it takes to open a connection.
-struct Opening {
-    path: PathBuf,
-    access: Access,
-    stop: CancellationToken,
-    permit: Option<OwnedSemaphorePermit>,
-    /// Only this file, where one was open before.
-    expected: Option<Identity>,
-}
-
-/// Why a piece of work did not give an answer.
-pub(super) enum Trouble {
-    /// Another connection was in the way. What to say when that does not end, if not that it held a lock.
-    Busy(Option<Failure>),
-    /// Trying again would not help.
-    Failed(Failure),
 }
 
 /// A walk through a table that is cut into windows.
@@ -225,38 +197,4 @@ pub(super) async fn blocking<T: Send + 'static>(
         let what = format!("work on {} broke off: {error}", path.display());
         Failure::new(FailureKind::Internal, what, remedy(FailureKind::Internal))
     })
-}
-
-impl Working {
-    fn open(opening: Opening) -> Result<Self, Trouble> {
-        let Opening { path, access, stop, permit, expected } = opening;
-        let file = admit(&path, access).map_err(Trouble::Failed)?;
-        if expected.is_some_and(|expected| expected != file.identity) {
-            return Err(Trouble::Failed(replaced(&file)));
-        }
-        let mut open = open(&file, access, stop).map_err(Trouble::Failed)?;
-        match open.learn_journal() {
-            Ok(()) => Ok(Self { file, open, since: Instant::now(), _opening: permit }),
-            Err(error) => Err(Trouble::of(&file.path, "read the database", &error)),
-        }
-    }
-
-    pub fn read<T>(
-        &self,
-        action: &str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, Trouble> {
-        check_identity(&self.file).map_err(Trouble::Failed)?;
-        work(&self.open.connection).map_err(|error| Trouble::of(&self.file.path, action, &error))
-    }
-}
-
-impl Trouble {
-    pub fn of(path: &Path, action: &str, error: &rusqlite::Error) -> Self {
-        match error {
-            error if is_cut_off(error) => Self::Busy(Some(explain(path, action, error))),
-            error if is_busy(error) => Self::Busy(None),
-            error => Self::Failed(explain(path, action, error)),
-        }
-    }
 }

@@ -25,6 +25,7 @@ mod terms;
 mod trial;
 mod walked;
 mod witness;
+mod working;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,8 +42,9 @@ pub(crate) use self::failure::{explain, is_certain, remedy};
 pub(crate) use self::inspect::schema_version;
 use self::inspect::{Looked, look_untouched, table_names, tables_untouched};
 use self::known::Known;
-use self::lane::{Lane, Trouble, Working, blocking};
+use self::lane::{Lane, blocking};
 pub use self::openings::Openings;
+use self::working::{Trouble, Working};
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
     BatchBound, Counts, Cutoff, Failure, FailureKind, Identifier, Journal, Key, Limit, Rule, RuleBook,
