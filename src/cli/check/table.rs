@@ -32,11 +32,12 @@ pub(super) async fn look_at_rows(
             return vec![Line::fine(Some(rule), counted(counts, 0)), Line::failure(Some(rule), &failure)];
         }
     };
-    let Survey { undated, .. } = survey;
+    let Survey { undated, due_in_an_hour, .. } = survey;
     let mut findings = survey_findings(rule, &survey, &workload(database, now), now);
     findings.extend(count_findings(counts, undated));
     let findings = findings.into_iter().map(|finding| Line::finding(Some(rule), finding));
-    std::iter::once(Line::fine(Some(rule), counted(counts, undated))).chain(findings).collect()
+    let coming = format!("{}; {due_in_an_hour} more become due within an hour", counted(counts, undated));
+    std::iter::once(Line::fine(Some(rule), coming)).chain(findings).collect()
 }
 
 fn workload(database: &Database, now: UnixTime) -> Workload {
