@@ -179,6 +179,9 @@ fn is_changed(failure: &Failure) -> bool {
 }
 
 async fn rest(length: Duration, deadline: Option<Instant>, stop: &CancellationToken) {
+    if length.is_zero() {
+        return;
+    }
     let until = Instant::now() + length;
     let until = deadline.map_or(until, |deadline| deadline.min(until));
     tokio::select! {
