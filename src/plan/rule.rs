@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::state::any;
 use super::{
-    Clock, ClockColumn, Cutoff, Done, Identifier, KeyColumns, Literal, Predicate, References, State,
+    Clock, ClockColumn, Cutoff, Done, Identifier, Judge, KeyColumns, Literal, Predicate, References, State,
     StateTest, TableLabel, Unit, UnixTime, Value,
 };
 
@@ -219,6 +219,12 @@ impl Rule {
             self.is_done()
         };
         counted.and(clock.readable().negated())
+    }
+
+    /// What says of rows in memory whether they may be deleted, made once for many of them.
+    #[must_use]
+    pub fn judge(&self, cutoff: Cutoff) -> Judge {
+        Judge::new(self.is_pending(), self.done.predicate(), self.is_deletable(cutoff))
     }
 
     /// The state of a row in memory.

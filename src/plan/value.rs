@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 /// One stored value with its storage class. Text is bytes: a database may hold invalid UTF-8.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
@@ -46,15 +47,16 @@ impl Value {
     }
 }
 
-/// The key of one row, a value for each key column, in their order.
+/// The key of one row, a value for each key column, in their order. On its way from a search to a report it
+/// is cloned several times, which costs nothing.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
-pub struct Key(Vec<Value>);
+pub struct Key(Arc<[Value]>);
 
 impl Key {
     /// A key of these column values.
     #[must_use]
     pub fn new(values: Vec<Value>) -> Self {
-        Self(values)
+        Self(values.into())
     }
 
     /// The value of each key column.
@@ -71,7 +73,7 @@ impl Key {
             // Only reals can be incomparable.
             (one, other) => one.partial_cmp(other).unwrap_or(Ordering::Equal),
         };
-        let mut orders = self.0.iter().zip(&other.0).map(by_value);
+        let mut orders = self.0.iter().zip(&*other.0).map(by_value);
         orders.find(|order| order.is_ne()).unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn attempt(connection: &Connection, order: &Order<'_>, keys: &[Key]) 
 
 fn once(connection: &Connection, order: &Order<'_>, keys: &[Key], tried: Try) -> Result<Tried, Failure> {
     check_identity(order.file)?;
-    if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
+    if let Err(error) = run(connection, "BEGIN IMMEDIATE") {
         return busy_or(order, "begin a batch", error).map(Tried::Ended);
     }
     let begun = Instant::now();
@@ -88,6 +88,11 @@ fn once(connection: &Connection, order: &Order<'_>, keys: &[Key], tried: Try) ->
             Err(failure)
         }
     }
+}
+
+/// A statement that every batch runs is prepared once.
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
 fn busy_or(order: &Order<'_>, action: &str, error: rusqlite::Error) -> Result<Attempt, Failure> {
@@ -169,7 +174,7 @@ fn commit(
     begun: Instant,
 ) -> Result<Tried, Failure> {
     batch.cost.work = begun.elapsed();
-    let Err(error) = connection.execute_batch("COMMIT") else {
+    let Err(error) = run(connection, "COMMIT") else {
         batch.cost.commit = begun.elapsed().saturating_sub(batch.cost.work);
         return Ok(Tried::Ended(Attempt::Committed(batch)));
     };

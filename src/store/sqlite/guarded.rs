@@ -1,12 +1,12 @@
 //! One row of a batch: selected again with every guard, checked in memory, and deleted.
 
-use rusqlite::{CachedStatement, Connection, params_from_iter};
+use rusqlite::{CachedStatement, Connection, Statement};
 
 use super::batch::{Order, failed, refuse};
 use super::failure::{is_constraint, is_statement_error};
 use super::render::{Sql, column, key_is, read, storage_class, table};
 use super::witness::Witness;
-use crate::plan::{Failure, FailureKind, Identifier, Key, References, SkipReason, State, Value};
+use crate::plan::{Failure, FailureKind, Identifier, Judge, Key, References, SkipReason, Value};
 
 const UNDO: &str = "ROLLBACK TO keysweep_row; RELEASE keysweep_row";
 
@@ -32,8 +32,8 @@ pub(super) struct Guarded<'a> {
     order: &'a Order<'a>,
     select: CachedStatement<'a>,
     delete: CachedStatement<'a>,
-    guards: Vec<Value>,
     columns: Vec<Identifier>,
+    judge: Judge,
     /// Where something else may happen by a deletion.
     witness: Option<Witness>,
 }
@@ -53,25 +53,24 @@ impl<'a> Guarded<'a> {
         let table = table(&rule.table);
         let referenced = order.referenced.unwrap_or("0");
         let guards = Sql::new(&format!("{} AND ", key_is(&rule.key))).predicate(&predicate);
-        Ok(Self {
-            select: connection
-                .prepare_cached(&format!("SELECT {list}, {referenced} FROM {table} WHERE {}", guards.text))?,
-            delete: connection
-                .prepare_cached(&format!("DELETE FROM {table} WHERE {} AND NOT {referenced}", guards.text))?,
-            guards: guards.bound,
-            columns,
-            connection,
-            order,
-            witness,
-        })
+        let mut select = connection
+            .prepare_cached(&format!("SELECT {list}, {referenced} FROM {table} WHERE {}", guards.text))?;
+        let mut delete = connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE {} AND NOT {referenced}", guards.text))?;
+        // The guards stay bound from row to row; only the key is bound anew.
+        for statement in [&mut select, &mut delete] {
+            for (at, value) in guards.bound.iter().enumerate() {
+                statement.raw_bind_parameter(2 * rule.key.columns().len() + 1 + at, value)?;
+            }
+        }
+        Ok(Self { select, delete, columns, judge: rule.judge(order.cutoff), connection, order, witness })
     }
 
     /// Delete the row of this key, where the transaction has room for so many more.
     pub fn delete(&mut self, key: &Key, room: usize) -> Result<Outcome, Failure> {
         let order = self.order;
         let sql_failed = |error: rusqlite::Error| failed(order, "delete a row", &error);
-        let bound = bound(key, &self.guards);
-        match self.select(&bound).map_err(sql_failed)? {
+        match self.select(key).map_err(sql_failed)? {
             None => return Ok(Outcome::Spared),
             Some((row, is_referenced)) => {
                 self.check(&row)?;
@@ -80,14 +79,15 @@ impl<'a> Guarded<'a> {
                 }
             }
         }
+        bind(&mut self.delete, key).map_err(sql_failed)?;
         if self.witness.is_none() {
-            return match self.delete.execute(params_from_iter(&bound)) {
+            return match self.delete.raw_execute() {
                 Ok(count) => self.outcome(count, Vec::new()),
                 Err(error) => self.refused(error),
             };
         }
         self.connection.execute_batch("SAVEPOINT keysweep_row").map_err(sql_failed)?;
-        match self.delete.execute(params_from_iter(&bound)) {
+        match self.delete.raw_execute() {
             Ok(count) => {
                 let others = self.others(key)?;
                 if count + others.len() > room {
@@ -149,8 +149,9 @@ impl<'a> Guarded<'a> {
         Ok(others)
     }
 
-    fn select(&mut self, bound: &[Value]) -> rusqlite::Result<Option<(Vec<Value>, bool)>> {
-        let mut rows = self.select.query(params_from_iter(bound))?;
+    fn select(&mut self, key: &Key) -> rusqlite::Result<Option<(Vec<Value>, bool)>> {
+        bind(&mut self.select, key)?;
+        let mut rows = self.select.raw_query();
         let Some(row) = rows.next()? else { return Ok(None) };
         let count = self.columns.len();
         let values =
@@ -164,18 +165,19 @@ impl<'a> Guarded<'a> {
     }
 
     fn check(&self, row: &[Value]) -> Result<(), Failure> {
-        let order = self.order;
-        let value = |column: &Identifier| self.value(row, column);
-        let finished = order.rule.state_of(&value) == State::Done;
-        if finished && order.rule.is_deletable(order.cutoff).holds(&value) {
+        if self.judge.allows(&|column| self.value(row, column)) {
             return Ok(());
         }
         let why = "a batch would delete a row that is not finished and expired";
-        Err(refuse(order, FailureKind::Invariant, why))
+        Err(refuse(self.order, FailureKind::Invariant, why))
     }
 }
 
-fn bound(key: &Key, guards: &[Value]) -> Vec<Value> {
-    let with_class = |value: &Value| [value.clone(), Value::Text(storage_class(value).into())];
-    key.values().iter().flat_map(with_class).chain(guards.iter().cloned()).collect()
+/// Bind the key as [`key_is`] wants it.
+fn bind(statement: &mut Statement<'_>, key: &Key) -> rusqlite::Result<()> {
+    for (at, value) in key.values().iter().enumerate() {
+        statement.raw_bind_parameter(2 * at + 1, value)?;
+        statement.raw_bind_parameter(2 * at + 2, storage_class(value))?;
+    }
+    Ok(())
 }

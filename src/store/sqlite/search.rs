@@ -36,10 +36,10 @@ pub(super) fn step(
     };
     let mut statement = connection.prepare_cached(&sql.text)?;
     let mut rows = statement.query(params_from_iter(sql.bound))?;
-    let (mut nominated, mut bytes, mut count, mut last) = (Vec::new(), 0, 0, None);
-    let ended = loop {
+    let (mut nominated, mut bytes, mut count) = (Vec::new(), 0, 0);
+    let read_to = loop {
         let Some(row) = rows.next()? else {
-            break count < ROWS;
+            break None;
         };
         count += 1;
         if row.get(0)? {
@@ -47,9 +47,8 @@ pub(super) fn step(
             bytes += key.size();
             nominated.push(key);
         }
-        last = Some(Place::new(walked.place(row, 1)?));
-        if bytes >= KEY_BYTES || begun.elapsed() >= TIME {
-            break false;
+        if count == ROWS || bytes >= KEY_BYTES || begun.elapsed() >= TIME {
+            break Some(Place::new(walked.place(row, 1)?));
         }
     };
     drop(rows);
@@ -57,7 +56,7 @@ pub(super) fn step(
         Journal::Wal => Duration::ZERO,
         Journal::Rollback => begun.elapsed(),
     };
-    Ok(Step { nominated, read_to: if ended { None } else { last }, held })
+    Ok(Step { nominated, read_to, held })
 }
 
 /// A key is read as it is stored; a row without one cannot be deleted by it and is not read.
