@@ -17,6 +17,7 @@ use crate::memory::Memory;
 use crate::observe::{MetricsError, Observer};
 use crate::plan::{DatabaseName, Event, Report};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
+use crate::store::sqlite::Learnt;
 
 /// Databases that start together ring for the first time within this, so that they do not ring together.
 const LONGEST_SPREAD: Duration = Duration::from_secs(5);
@@ -148,6 +149,7 @@ impl Fleet {
             memory: self.memory.clone(),
             tables: tables.clone(),
             flows: Flows::default(),
+            learnt: Learnt::default(),
             turns: Arc::clone(&self.turns),
             observer: self.observer.clone(),
             stop: stop.clone(),
