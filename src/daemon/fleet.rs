@@ -17,6 +17,7 @@ use crate::memory::Memory;
 use crate::observe::{MetricsError, Observer};
 use crate::plan::{DatabaseName, Event, Report};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
+use crate::store::sqlite::Learnt;
 
 /// Databases on the same schedule begin their ticks within this, and within a tenth of the interval.
 const LONGEST_SPREAD: Duration = Duration::from_secs(30);
@@ -155,6 +156,7 @@ impl Fleet {
             memory: self.memory.clone(),
             tables: tables.clone(),
             flows: Flows::default(),
+            learnt: Learnt::default(),
             turns: Arc::clone(&self.turns),
             late: tick_late,
             observer: self.observer.clone(),

@@ -18,7 +18,7 @@ use crate::plan::{
 };
 use crate::schedule::Bell;
 use crate::store::Store;
-use crate::store::sqlite::{Access, Openings, Sqlite};
+use crate::store::sqlite::{Access, Learnt, Openings, Sqlite};
 use crate::tick::{Mode, Order, TableMemory, tick};
 
 /// A tick never works longer than this, unless its config says so.
@@ -85,6 +85,7 @@ pub(super) struct Worker {
     pub memory: Memory,
     pub tables: Tables,
     pub flows: Flows,
+    pub learnt: Learnt,
     pub turns: Arc<Turns>,
     /// So long after a ring of the calendar does a tick begin, so that not all begin together.
     pub late: Duration,
@@ -115,7 +116,8 @@ impl Worker {
         let longest_wait = database.busy_timeout.min(budget);
         let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone())
             .sharing(self.turns.openings.clone())
-            .with_wal(database.wal);
+            .with_wal(database.wal)
+            .with_learnt(self.learnt.clone());
         // Where the tables cannot be listed the tick fails for the same cause, and reports it.
         let rules = match store.rules(&database.rules).await {
             Ok(rules) => {
@@ -193,7 +195,8 @@ impl Worker {
     async fn one_census(self) {
         let Database { name, path, busy_timeout, rules, .. } = &*self.database;
         let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone())
-            .sharing(self.turns.openings.clone());
+            .sharing(self.turns.openings.clone())
+            .with_learnt(self.learnt.clone());
         census(name, clock::now(), &mut store, rules, &|event| self.tell(event)).await;
     }
 

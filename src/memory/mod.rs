@@ -109,8 +109,11 @@ impl Memory {
         self.0.folder.as_ref().map_or(Ok(()), Folder::may_be_written)
     }
 
-    /// Judge the guards of a database, off the async threads: it reads files, and may write some.
+    /// Judge the guards of a database, off the async threads where it reads files, and may write some.
     pub async fn guards(&self, database: &Database, rules: &[Rule], now: &Reading) -> Guards {
+        if self.0.folder.is_none() {
+            return self.judge(database, rules, now);
+        }
         let (memory, one, rules, now) = (self.clone(), database.clone(), rules.to_vec(), now.clone());
         let judged = tokio::task::spawn_blocking(move || memory.judge(&one, &rules, &now)).await;
         judged.unwrap_or_else(|error| {

@@ -20,6 +20,7 @@ mod demo;
 mod explain;
 mod guards;
 mod http;
+mod idle;
 mod index;
 mod instants;
 mod invariant;

@@ -162,11 +162,7 @@ fn prepare(connection: &mut Connection, stop: CancellationToken) -> rusqlite::Re
     // A statement that was told to stop ends within microseconds; a transaction around it rolls back.
     connection.progress_handler(10_000, Some(move || stop.is_cancelled()))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // Builds differ in their default. With it on, a reference that appears under us is refused, not orphaned.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-    add_functions(connection)?;
+    understand(connection)?;
     // What a batch notes beside its deletions stays in memory.
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     let pages = Arc::new(AtomicI32::new(0));
@@ -177,6 +173,17 @@ fn prepare(connection: &mut Connection, stop: CancellationToken) -> rusqlite::Re
         Ok(())
     }))?;
     Ok(pages)
+}
+
+/// How a connection understands the schema and our statements: the same for every look and for the work after it.
+fn understand(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Builds differ in their default. With it on, a reference that appears under us is refused, not orphaned.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    // A statement is planned once, without the values that are bound: else each new key plans it anew.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    add_functions(connection)
 }
 
 impl Open {
@@ -227,7 +234,7 @@ pub(super) fn open_untouched(admitted: &Admitted) -> Result<Connection, Failure>
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
         let connection = Connection::open_with_flags(immutable_uri(&admitted.path), flags)?;
-        add_functions(&connection)?;
+        understand(&connection)?;
         Ok(connection)
     };
     open().map_err(|error: rusqlite::Error| explain(&admitted.path, "open the database", &error))

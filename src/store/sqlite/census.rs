@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use super::atoms::Atoms;
 use super::lane::Windows;
-use super::render::{Sql, column, comparable, instant, read, table};
+use super::render::{Sql, comparable, instant, read, table};
 use super::walked::WalkedBy;
 use crate::plan::{
     ABANDONED_CLASSES, AbandonedCounts, Counts, Identifier, Journal, Predicate, Rule, Unfinished, UnixTime,
@@ -118,26 +119,21 @@ impl Pass {
 
     /// What each tally counts, of the rows of the window.
     fn counting(&self) -> Sql {
-        let mut sql = Sql::new("SELECT ");
+        let (mut sql, mut atoms) = (Sql::new("SELECT "), Atoms::default());
         for (at, tally) in self.tallies.iter().enumerate() {
-            sql = sql.push(if at == 0 { "" } else { ", " }).append(tally.columns());
+            sql = sql.push(if at == 0 { "" } else { ", " }).push(&tally.columns(&mut atoms));
         }
-        sql.push(" FROM ").append(self.next_rows())
+        sql.push(" FROM (SELECT ").append(atoms.columns()).append(self.next_rows()).push(")")
     }
 
-    /// The table, or its next window: by count, because a comparison with its end would lose rows without a key.
+    /// The table, or its next window: by count, because a comparison with its end would lose rows without a
+    /// key. The limit also keeps the engine from asking in the count again what the query below it asks.
     fn next_rows(&self) -> Sql {
-        let table = table(&self.table);
-        let Some(rows) = self.rows else { return Sql::new(&table) };
-        let flags = self.tallies.iter().flat_map(|tally| tally.flags.clone()).collect();
-        let read = Predicate::All(flags).columns();
-        let read: Vec<String> = read.iter().map(column).collect();
-        let read = if read.is_empty() { "1".into() } else { read.join(", ") };
-        Sql::new(&format!("(SELECT {read} FROM {table}"))
-            .append(self.rest())
+        let from = Sql::new(&format!(" FROM {}", table(&self.table)));
+        let Some(rows) = self.rows else { return from.push(" LIMIT -1") };
+        from.append(self.rest())
             .push(&format!(" ORDER BY {} LIMIT ", self.walked.list()))
             .bind(Value::Integer(rows))
-            .push(") AS t")
     }
 
     /// What was found under each rule, once [`Pass::window`] has reached the end.
@@ -171,18 +167,19 @@ impl Tally {
     }
 
     /// The oldest abandoned row's clock, and a sum of each flag.
-    fn columns(&self) -> Sql {
-        let mut sql = match (&self.rule.abandoned, self.flags.get(FIXED)) {
+    fn columns(&self, atoms: &mut Atoms) -> String {
+        let mut columns = match (&self.rule.abandoned, self.flags.get(FIXED)) {
             // ISO 8601 text of mixed offsets has no least value; the instant has.
-            (Some(abandoned), Some(flag)) => Sql::new("min(CASE WHEN ")
-                .predicate(flag)
-                .push(&format!(" THEN {} END)", comparable(&abandoned.on))),
-            _ => Sql::new("NULL"),
+            (Some(abandoned), Some(flag)) => {
+                let clock = atoms.ask(Sql::new(&comparable(&abandoned.on)));
+                format!("min(CASE WHEN {} THEN {clock} END)", atoms.name(flag))
+            }
+            _ => "NULL".into(),
         };
         for flag in &self.flags {
-            sql = sql.push(", coalesce(sum(").predicate(flag).push("), 0)");
+            columns.push_str(&format!(", coalesce(sum({}), 0)", atoms.name(flag)));
         }
-        sql
+        columns
     }
 
     /// Add what a window gave, from this column on; gives the next tally's first column.

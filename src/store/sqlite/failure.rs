@@ -30,6 +30,31 @@ pub(super) fn is_constraint(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
+/// An answer or what the engine has against the statement, where that follows from the schema. A lock, a disk or
+/// the word to stop says nothing of the schema, and is an error.
+pub(super) fn by_the_schema<T>(answer: rusqlite::Result<T>) -> rusqlite::Result<Result<T, Error>> {
+    use ErrorCode::{
+        CannotOpen, DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed, OperationInterrupted,
+        OutOfMemory, SchemaChanged, SystemIoFailure,
+    };
+    match answer {
+        Err(error) => match code_of(&error) {
+            Some(
+                CannotOpen
+                | DatabaseBusy
+                | DatabaseLocked
+                | FileLockingProtocolFailed
+                | OperationInterrupted
+                | OutOfMemory
+                | SchemaChanged
+                | SystemIoFailure,
+            ) => Err(error),
+            _ => Ok(Err(error)),
+        },
+        Ok(answer) => Ok(Ok(answer)),
+    }
+}
+
 /// Whether a statement failed by what it met in a row, and not by the engine or its files.
 pub(super) fn is_statement_error(error: &Error) -> bool {
     use ErrorCode::{TooBig, TypeMismatch, Unknown};

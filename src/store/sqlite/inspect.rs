@@ -6,8 +6,9 @@ use std::time::Duration;
 use rusqlite::{Connection, params_from_iter};
 
 use super::access::{Access, admit, open_untouched};
-use super::failure::explain;
+use super::failure::{by_the_schema, explain};
 use super::known::Known;
+use super::learnt::Learnt;
 use super::references::foreign_keys;
 use super::render::quoted;
 use super::search;
@@ -43,8 +44,13 @@ impl Looked {
 }
 
 /// A database that is refused for its schema gets no `-wal` beside it, so look first without opening it for work.
-pub(super) fn look_untouched(path: &Path, access: Access, rules: &[Rule]) -> Result<Option<Looked>, Failure> {
-    untouched(path, access, |connection| Looked::at(connection, path, rules))
+pub(super) fn look_untouched(
+    path: &Path,
+    access: Access,
+    rules: &[Rule],
+    learnt: &Learnt,
+) -> Result<Option<Looked>, Failure> {
+    untouched(path, access, |connection| learnt.look(connection, path, rules))
 }
 
 /// The tables of a database without opening it for work.
@@ -87,7 +93,7 @@ fn table_facts(connection: &Connection, database: &str, rule: &Rule) -> rusqlite
         // A view may be broken, and a module the application's own: asking for their columns would fail.
         columns: if is_table { columns(connection, table)? } else { Vec::new() },
         unique: if is_table { unique_keys(connection, table)? } else { Vec::new() },
-        undeletable: if is_table { undeletable(connection, table) } else { None },
+        undeletable: if is_table { undeletable(connection, table)? } else { None },
         is_utf8: is_utf8(connection)?,
         in_key_order: !is_table || in_key_order(connection, rule)?,
         referenced_by: if is_table { foreign_keys(connection, table)? } else { Vec::new() },
@@ -122,7 +128,8 @@ fn in_key_order(connection: &Connection, rule: &Rule) -> rusqlite::Result<bool> 
     let any = Cutoff::new(UnixTime::from_millis(0), Duration::ZERO);
     let search = search::by_key(rule, &WalkedBy::key(&rule.key), any, &Leg::default(), None);
     // A column that is not there is a finding of its own.
-    let Ok(mut statement) = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", search.text)) else {
+    let statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", search.text));
+    let Ok(mut statement) = by_the_schema(statement)? else {
         return Ok(true);
     };
     let plan = statement.query_map(params_from_iter(search.bound), |row| row.get::<_, String>("detail"))?;
@@ -164,8 +171,9 @@ fn is_utf8(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// What the engine says against any DELETE.
-fn undeletable(connection: &Connection, table: &str) -> Option<String> {
-    connection.prepare(&format!("DELETE FROM main.{}", quoted(table))).err().map(|error| error.to_string())
+fn undeletable(connection: &Connection, table: &str) -> rusqlite::Result<Option<String>> {
+    let delete = connection.prepare(&format!("DELETE FROM main.{}", quoted(table)));
+    Ok(by_the_schema(delete)?.err().map(|error| error.to_string()))
 }
 
 /// Triggers, and tables by a clause of theirs, that resolve a conflict by REPLACE. The function of that
@@ -199,7 +207,7 @@ fn delete_triggers(connection: &Connection, table: &str) -> rusqlite::Result<Vec
     }
     let explain = format!("EXPLAIN DELETE FROM main.{}", quoted(table));
     // A trigger that needs a function of the application cannot even be prepared here.
-    let Ok(mut statement) = connection.prepare(&explain) else {
+    let Ok(mut statement) = by_the_schema(connection.prepare(&explain))? else {
         return Ok(triggers);
     };
     let opcodes: Vec<String> = statement.query_map([], |row| row.get("opcode"))?.collect::<Result<_, _>>()?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::failure::by_the_schema;
 use super::references::{is_referenced, plan_of};
 use super::render::quoted;
 use super::search;
@@ -65,7 +66,7 @@ fn by_clock(connection: &Connection, rule: &Rule, facts: &TableFacts) -> rusqlit
         let index = quoted(&index?);
         for with_states in [true, false] {
             let by_clock = ByClock { index: index.clone(), walked: walked.clone(), with_states };
-            if is_usable(connection, rule, &by_clock) {
+            if is_usable(connection, rule, &by_clock)? {
                 return Ok(Some(by_clock));
             }
         }
@@ -78,18 +79,20 @@ const INDEXES: &str = "SELECT list.name FROM pragma_index_list(?1) AS list, prag
     WHERE info.name = ?2 COLLATE NOCASE ORDER BY list.partial = 0 AND info.seqno = 0, list.partial = 0, list.name";
 
 /// Both from the start and from a place on: a search that ends at the cutoff, and nothing to sort.
-fn is_usable(connection: &Connection, rule: &Rule, by_clock: &ByClock) -> bool {
+fn is_usable(connection: &Connection, rule: &Rule, by_clock: &ByClock) -> rusqlite::Result<bool> {
     let place = Place::new(vec![Value::Integer(0); by_clock.walked.len()]);
-    [None, Some(place)].into_iter().all(|after| {
+    for after in [None, Some(place)] {
         let leg = Leg { walk: Walk::Clock, after, ..Leg::default() };
         let any = Cutoff::new(UnixTime::from_millis(0), Duration::ZERO);
         let sql = search::by_clock(rule, by_clock, any, &leg, None);
         let explain = format!("EXPLAIN QUERY PLAN {}", sql.text);
         // An index that cannot serve the statement is refused when it is prepared.
         let lines = connection.prepare(&explain).and_then(|mut statement| plan_of(&mut statement));
-        lines.is_ok_and(|lines| {
-            let searches = lines.iter().any(|line| line.starts_with("SEARCH t ") && line.contains("<?)"));
-            searches && !lines.iter().any(|line| line.contains("TEMP B-TREE"))
-        })
-    })
+        let Ok(lines) = by_the_schema(lines)? else { return Ok(false) };
+        let searches = lines.iter().any(|line| line.starts_with("SEARCH t ") && line.contains("<?)"));
+        if !searches || lines.iter().any(|line| line.contains("TEMP B-TREE")) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -7,6 +7,7 @@
 mod abandoned;
 mod access;
 mod around;
+mod atoms;
 mod batch;
 mod census;
 mod examine;
@@ -15,6 +16,7 @@ mod guarded;
 mod inspect;
 mod known;
 mod lane;
+mod learnt;
 mod openings;
 mod references;
 mod render;
@@ -30,7 +32,6 @@ mod working;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
 use self::abandoned::Oldest;
@@ -43,12 +44,14 @@ pub(crate) use self::inspect::schema_version;
 use self::inspect::{Looked, look_untouched, table_names, tables_untouched};
 use self::known::Known;
 use self::lane::{Lane, blocking};
+pub use self::learnt::Learnt;
 pub use self::openings::Openings;
+pub(crate) use self::search::expired_keys;
 use self::working::{Trouble, Working};
 use super::{Batch, Leg, Step, Store};
 use crate::plan::{
-    BatchBound, Counts, Cutoff, Failure, FailureKind, Identifier, Journal, Key, Limit, Rule, RuleBook,
-    SpaceUsed, TableFacts, UnixTime, WalPolicy,
+    BatchBound, Counts, Cutoff, Failure, FailureKind, Identifier, Journal, Key, Rule, RuleBook, SpaceUsed,
+    TableFacts, UnixTime, WalPolicy,
 };
 
 /// A database file at work.
@@ -56,8 +59,12 @@ use crate::plan::{
 pub struct Sqlite {
     lane: Lane,
     wal: WalPolicy,
+    /// What earlier looks found.
+    learnt: Learnt,
     /// The schema for which the tables were last inspected.
     inspected: Option<i64>,
+    /// How transactions are kept, where the file was opened to inspect them.
+    journal: Option<Journal>,
     /// What is known of each inspected table.
     known: Vec<(Rule, Known)>,
 }
@@ -67,7 +74,7 @@ impl Sqlite {
     #[must_use]
     pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
         let (lane, wal) = (Lane::new(path, access, busy_timeout, stop), WalPolicy::default());
-        Self { lane, wal, inspected: None, known: Vec::new() }
+        Self { lane, wal, learnt: Learnt::default(), inspected: None, journal: None, known: Vec::new() }
     }
 
     /// The same, with a bound on open databases that it shares with others.
@@ -83,19 +90,33 @@ impl Sqlite {
         Self { wal, ..self }
     }
 
+    /// The same, and what was learnt of this database before is believed while its schema stays the same.
+    #[must_use]
+    pub fn with_learnt(self, learnt: Learnt) -> Self {
+        Self { learnt, ..self }
+    }
+
     async fn look(&mut self, rules: &[Rule]) -> Result<Looked, Failure> {
-        let (path, access) = (self.lane.path.clone(), self.lane.access);
-        let owned = rules.to_vec();
-        if let Some(looked) =
-            blocking(&self.lane.path, move || look_untouched(&path, access, &owned)).await??
+        if !self.learnt.was_used()
+            && let Some(looked) = self.look_untouched(rules).await?
         {
             return Ok(looked);
         }
-        let (path, rules) = (self.lane.path.clone(), rules.to_vec());
+        let (path, rules, learnt) = (self.lane.path.clone(), rules.to_vec(), self.learnt.clone());
         let look = move |working: &Working| {
-            working.read("read the schema", |connection| Looked::at(connection, &path, &rules))
+            let looked =
+                working.read("read the schema", |connection| learnt.look(connection, &path, &rules))?;
+            Ok((looked, working.open.journal))
         };
-        Ok(self.lane.call("read the schema", look).await?.0)
+        let (looked, journal) = self.lane.call("read the schema", look).await?.0;
+        self.journal = Some(journal);
+        Ok(looked)
+    }
+
+    async fn look_untouched(&mut self, rules: &[Rule]) -> Result<Option<Looked>, Failure> {
+        let (path, access, learnt) = (self.lane.path.clone(), self.lane.access, self.learnt.clone());
+        let rules = rules.to_vec();
+        blocking(&self.lane.path, move || look_untouched(&path, access, &rules, &learnt)).await?
     }
 
     /// The other tables that have a rule, each once.
@@ -140,6 +161,7 @@ impl Store for Sqlite {
     }
 
     async fn search(&mut self, rule: &Rule, cutoff: Cutoff, leg: &Leg) -> Result<Step, Failure> {
+        self.learnt.note_use();
         let (known, rule, leg) = (self.known(rule), rule.clone(), leg.clone());
         let step = move |working: &Working| {
             let journal = working.open.journal;
@@ -194,8 +216,12 @@ impl Store for Sqlite {
 
     async fn count(&mut self, rules: &[Rule], now: UnixTime) -> Result<Vec<Counts>, Failure> {
         let Some(first) = rules.first() else { return Ok(Vec::new()) };
+        self.learnt.note_use();
         let rowid = self.known(first).rowid;
-        let journal = self.lane.call("read the database", |working| Ok(working.open.journal)).await?.0;
+        let journal = match self.journal {
+            Some(journal) => journal,
+            None => self.lane.call("read the database", |working| Ok(working.open.journal)).await?.0,
+        };
         let pass = Pass::new(rules, first, now, rowid.as_deref(), journal);
         Ok(self.lane.walk("count", pass).await?.counts())
     }
@@ -232,23 +258,4 @@ fn wal_too_large(file: &Admitted, size: u64, policy: WalPolicy) -> Failure {
         policy.max
     );
     Failure::new(FailureKind::WalTooLarge, what, remedy(FailureKind::WalTooLarge))
-}
-
-/// The first expired keys, ascending: the candidates of the contract's `expired` and `purge`.
-pub(crate) fn expired_keys(
-    connection: &Connection,
-    rule: &Rule,
-    cutoff: Cutoff,
-    limit: Limit,
-) -> rusqlite::Result<Vec<Key>> {
-    let (mut keys, mut leg) = (Vec::new(), Leg::default());
-    loop {
-        let step = search::step(connection, Journal::Wal, rule, cutoff, &leg, &Known::default())?;
-        keys.extend(step.nominated);
-        if keys.len() >= limit.rows() || step.read_to.is_none() {
-            keys.truncate(limit.rows());
-            return Ok(keys);
-        }
-        leg.after = step.read_to;
-    }
 }

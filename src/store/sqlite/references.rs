@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Statement};
 
+use super::failure::by_the_schema;
 use super::render::quoted;
 use crate::plan::{ForeignKey, Identifier, Rule};
 
@@ -15,7 +16,7 @@ pub(super) fn foreign_keys(connection: &Connection, table: &str) -> rusqlite::Re
     let mut keys = Vec::new();
     for (child, id, action) in found {
         let columns = columns(connection, table, &child, id)?;
-        let is_indexed = is_indexed(connection, &child, &columns);
+        let is_indexed = is_indexed(connection, &child, &columns)?;
         let refuses = !["CASCADE", "SET NULL", "SET DEFAULT"].contains(&action.as_str());
         keys.push(ForeignKey { child, columns, refuses, is_indexed });
     }
@@ -37,7 +38,7 @@ fn columns(
 }
 
 /// The engine says so itself; what it does not understand is a finding of its own.
-fn is_indexed(connection: &Connection, child: &str, columns: &[(String, String)]) -> bool {
+fn is_indexed(connection: &Connection, child: &str, columns: &[(String, String)]) -> rusqlite::Result<bool> {
     let refers: Vec<String> = columns.iter().map(|(from, _)| format!("c.{} = ?", quoted(from))).collect();
     let sql = format!(
         "EXPLAIN QUERY PLAN SELECT 1 FROM main.{} AS c WHERE {}",
@@ -45,7 +46,7 @@ fn is_indexed(connection: &Connection, child: &str, columns: &[(String, String)]
         refers.join(" AND ")
     );
     let lines = connection.prepare(&sql).and_then(|mut statement| plan_of(&mut statement));
-    lines.is_ok_and(|lines| lines.iter().any(|line| line.starts_with("SEARCH")))
+    Ok(by_the_schema(lines)?.is_ok_and(|lines| lines.iter().any(|line| line.starts_with("SEARCH"))))
 }
 
 /// The lines of an EXPLAIN QUERY PLAN. What is not bound is NULL, which is as good as any value for a plan.

@@ -8,7 +8,7 @@ use super::known::{ByClock, Known};
 use super::render::{Sql, table};
 use super::terms::plain_terms;
 use super::walked::WalkedBy;
-use crate::plan::{Cutoff, Journal, Key, Rule, Value};
+use crate::plan::{Cutoff, Journal, Key, Limit, Rule, Value};
 use crate::store::{Leg, Place, Step, Walk};
 
 /// Bounds of one step: rows read, time, and bytes of nominated keys. In rollback-journal mode a
@@ -26,6 +26,15 @@ pub(super) fn step(
     known: &Known,
 ) -> rusqlite::Result<Step> {
     let begun = Instant::now();
+    let held = |begun: Instant| match journal {
+        Journal::Wal => Duration::ZERO,
+        Journal::Rollback => begun.elapsed(),
+    };
+    if let (Walk::Clock, Some(clock), None) = (leg.walk, &known.by_clock, &leg.after)
+        && is_empty(connection, rule, clock, cutoff)?
+    {
+        return Ok(Step { nominated: Vec::new(), read_to: None, held: held(begun) });
+    }
     let keys = WalkedBy::key(&rule.key);
     let referenced = known.referenced.as_deref().filter(|_| leg.without_referenced);
     let (walked, sql) = match (leg.walk, &known.by_clock) {
@@ -52,11 +61,38 @@ pub(super) fn step(
         }
     };
     drop(rows);
-    let held = match journal {
-        Journal::Wal => Duration::ZERO,
-        Journal::Rollback => begun.elapsed(),
-    };
-    Ok(Step { nominated, read_to, held })
+    Ok(Step { nominated, read_to, held: held(begun) })
+}
+
+/// Whether a walk by the clock column would read no row at all, as in most ticks: asked first, because to
+/// plan the whole search costs several times as much.
+fn is_empty(
+    connection: &Connection,
+    rule: &Rule,
+    by_clock: &ByClock,
+    cutoff: Cutoff,
+) -> rusqlite::Result<bool> {
+    let sql = found_by_clock(Sql::new("SELECT 1 FROM "), rule, by_clock, cutoff).push(" LIMIT 1");
+    Ok(!connection.prepare_cached(&sql.text)?.exists(params_from_iter(sql.bound))?)
+}
+
+/// The first expired keys, ascending: the candidates of the contract's `expired` and `purge`.
+pub(crate) fn expired_keys(
+    connection: &Connection,
+    rule: &Rule,
+    cutoff: Cutoff,
+    limit: Limit,
+) -> rusqlite::Result<Vec<Key>> {
+    let (mut keys, mut leg) = (Vec::new(), Leg::default());
+    loop {
+        let step = step(connection, Journal::Wal, rule, cutoff, &leg, &Known::default())?;
+        keys.extend(step.nominated);
+        if keys.len() >= limit.rows() || step.read_to.is_none() {
+            keys.truncate(limit.rows());
+            return Ok(keys);
+        }
+        leg.after = step.read_to;
+    }
 }
 
 /// A key is read as it is stored; a row without one cannot be deleted by it and is not read.
@@ -79,12 +115,17 @@ pub(super) fn by_clock(
     leg: &Leg,
     referenced: Option<&str>,
 ) -> Sql {
-    let from = format!("{} INDEXED BY {} WHERE 1", table(&rule.table), by_clock.index);
-    let mut sql = nominates(rule, &by_clock.walked, cutoff, referenced).push(&from);
+    let nominates = nominates(rule, &by_clock.walked, cutoff, referenced);
+    within(found_by_clock(nominates, rule, by_clock, cutoff), &by_clock.walked, leg)
+}
+
+/// The rows that the index finds at or before the cutoff.
+fn found_by_clock(select: Sql, rule: &Rule, by_clock: &ByClock, cutoff: Cutoff) -> Sql {
+    let mut sql = select.push(&format!("{} INDEXED BY {} WHERE 1", table(&rule.table), by_clock.index));
     for term in plain_terms(&rule.is_deletable(cutoff), by_clock.with_states) {
         sql = sql.push(" AND ").append(term);
     }
-    within(sql, &by_clock.walked, leg)
+    sql
 }
 
 /// Whether a row is nominated, its place, its key.
