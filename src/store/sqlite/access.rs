@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{explain, remedy};
 use super::render::add_functions;
 use super::rights::{check_rights, us};
-use crate::plan::{Checkpoint, Failure, FailureKind, FileFacts, Journal, WalPolicy, may_share_files};
+use crate::plan::{Failure, FailureKind, FileFacts, Journal, may_share_files};
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,30 +200,6 @@ impl Open {
             self.connection.execute_batch("PRAGMA synchronous = FULL")?;
         }
         Ok(())
-    }
-
-    /// Move the log into the database once it has grown to the policy's threshold.
-    pub fn checkpoint_if_due(&self, policy: WalPolicy) -> rusqlite::Result<()> {
-        match policy.checkpoint.threshold() {
-            Some(pages) if self.wal_pages.load(Ordering::Relaxed) >= pages => self.checkpoint().map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    /// Outside any lock of ours. Passive: it waits for nobody, and what it cannot move now it moves
-    /// later. Whether all of the log is moved.
-    fn checkpoint(&self) -> rusqlite::Result<bool> {
-        self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok(row.get::<_, i64>("log")? == row.get::<_, i64>("checkpointed")?)
-        })
-    }
-
-    /// The size of the log in bytes where it is larger than the policy allows. What is moved already
-    /// will be written over, however large the file.
-    pub fn excess(&self, file: &Admitted, policy: WalPolicy) -> Option<u64> {
-        let size = beside(&file.path, "-wal").metadata().map_or(0, |wal| wal.size());
-        let is_moved = || policy.checkpoint != Checkpoint::Never && self.checkpoint().unwrap_or(false);
-        (size > policy.max && !is_moved()).then_some(size)
     }
 }
 

@@ -25,6 +25,7 @@ mod sample;
 mod search;
 mod terms;
 mod trial;
+mod wal;
 mod walked;
 mod witness;
 mod working;
@@ -187,9 +188,7 @@ impl Store for Sqlite {
         let mut held_in_vain = Duration::ZERO;
         let wal = self.wal;
         let batch = move |working: &Working| {
-            if let Some(size) = working.open.excess(&working.file, wal) {
-                return Err(Trouble::Failed(wal_too_large(&working.file, size, wal)));
-            }
+            working.open.check_log(&working.file, wal).map_err(Trouble::Failed)?;
             let referenced = known.referenced.as_deref();
             let file = &working.file;
             let order = Order { file, rule: &rule, cutoff, bound, schema_version, referenced, ruled: &ruled };
@@ -249,13 +248,4 @@ impl Store for Sqlite {
         let oldest = Oldest::new(rule, now, self.known(rule).rowid.as_deref(), most);
         Ok(self.lane.walk("look for abandoned rows", oldest).await?.rows())
     }
-}
-
-fn wal_too_large(file: &Admitted, size: u64, policy: WalPolicy) -> Failure {
-    let what = format!(
-        "the -wal of {} has {size} bytes, more than max_wal = {} bytes, and is not moved into the database",
-        file.path.display(),
-        policy.max
-    );
-    Failure::new(FailureKind::WalTooLarge, what, remedy(FailureKind::WalTooLarge))
 }
