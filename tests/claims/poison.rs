@@ -84,7 +84,9 @@ fn each_skipped_row_is_counted_once_a_sweep_by_its_reason() {
     let trigger =
         "CREATE TRIGGER shield BEFORE DELETE ON keys WHEN old.id < '00003' BEGIN SELECT RAISE(IGNORE); END;";
     let database = expired(Journal::Wal, 250, trigger);
-    let daemon = Daemon::start(&database.config(&format!("every = '100ms'\nshare = 1.0\n{}", rule("skip"))));
+    let daemon = Daemon::start(
+        &database.config(&format!("every = '100ms'\nbudget = '1m'\nshare = 1.0\n{}", rule("skip"))),
+    );
     let skipped = r#"keysweep_skipped_rows_total{database="app",reason="ignored",table="keys"}"#;
     let drained = r#"keysweep_sweeps_total{database="app",stop="drained",table="keys"}"#;
     daemon.wait_for_metric(r#"keysweep_deleted_rows_total{database="app",table="keys"}"#, 247.0);

@@ -1,46 +1,55 @@
 //! What several predicates ask of a row, asked once.
 
-use super::render::{Sql, render};
+use super::render::Sql;
 use crate::plan::Predicate;
 
-/// The tests that a count's predicates are made of. Each is a column of a query below the count, so that
-/// it is answered once a row, however many predicates mention it.
+/// What a count needs to know of a row: the tests that its predicates are made of, and values. Each is a
+/// column of a query below the count, so that it is answered once a row, however often it is mentioned.
 #[derive(Debug, Default)]
-pub(super) struct Atoms(Vec<Sql>);
+pub(super) struct Atoms {
+    tests: Vec<Predicate>,
+    values: Vec<String>,
+}
 
 impl Atoms {
     /// The predicate, by the names of what it is made of.
-    pub fn name(&mut self, predicate: &Predicate) -> String {
+    pub fn test(&mut self, predicate: &Predicate) -> String {
         match predicate {
             Predicate::All(parts) => self.joined(parts, " AND ", "1"),
             Predicate::Any(parts) if !is_one_of(parts) => self.joined(parts, " OR ", "0"),
-            Predicate::Not(part) => format!("NOT {}", self.name(part)),
-            atom => self.ask(render(atom)),
+            Predicate::Not(part) => format!("NOT {}", self.test(part)),
+            atom => format!("a{}", place(&mut self.tests, atom)),
         }
     }
 
-    /// The name of the answer to this.
-    pub fn ask(&mut self, atom: Sql) -> String {
-        let at = self.0.iter().position(|known| *known == atom).unwrap_or_else(|| {
-            self.0.push(atom);
-            self.0.len() - 1
-        });
-        format!("a{at}")
+    /// The name of what this expression gives.
+    pub fn value(&mut self, expression: String) -> String {
+        format!("v{}", place(&mut self.values, &expression))
     }
 
     fn joined(&mut self, parts: &[Predicate], word: &str, empty: &str) -> String {
-        let parts: Vec<String> = parts.iter().map(|part| self.name(part)).collect();
+        let parts: Vec<String> = parts.iter().map(|part| self.test(part)).collect();
         if parts.is_empty() { empty.into() } else { format!("({})", parts.join(word)) }
     }
 
     /// The list for the query below.
-    pub fn columns(self) -> Sql {
-        let mut sql = Sql::default();
-        for (at, atom) in self.0.into_iter().enumerate() {
-            sql = sql.push(if at == 0 { "" } else { ", " }).append(atom).push(&format!(" AS a{at}"));
+    pub fn columns(&self) -> Sql {
+        let mut sql = Sql::new("1");
+        for (at, test) in self.tests.iter().enumerate() {
+            sql = sql.push(", ").predicate(test).push(&format!(" AS a{at}"));
         }
-        if sql.text.is_empty() { Sql::new("1") } else { sql }
+        for (at, value) in self.values.iter().enumerate() {
+            sql = sql.push(&format!(", {value} AS v{at}"));
+        }
+        sql
     }
+}
+
+fn place<T: PartialEq + Clone>(known: &mut Vec<T>, one: &T) -> usize {
+    known.iter().position(|other| other == one).unwrap_or_else(|| {
+        known.push(one.clone());
+        known.len() - 1
+    })
 }
 
 /// A state of many values is one test: a query has no more than 2,000 columns.
@@ -60,10 +69,12 @@ mod tests {
         let is = |value: &str| Predicate::Is { column: column(), value: Literal::Text(value.into()) };
         let present = || Predicate::Present { column: column() };
         let mut atoms = Atoms::default();
-        assert_eq!(atoms.name(&is("done").and(present().negated())), "(a0 AND NOT a1)");
-        assert_eq!(atoms.name(&Predicate::Any(vec![present(), is("done")])), "(a1 OR a0)");
-        assert_eq!(atoms.name(&Predicate::Any(vec![is("done"), is("failed")])), "a2");
-        assert_eq!(atoms.name(&Predicate::All(Vec::new())), "1");
-        assert_eq!(atoms.columns().text.matches(" AS a").count(), 3);
+        assert_eq!(atoms.test(&is("done").and(present().negated())), "(a0 AND NOT a1)");
+        assert_eq!(atoms.test(&Predicate::Any(vec![present(), is("done")])), "(a1 OR a0)");
+        assert_eq!(atoms.test(&Predicate::Any(vec![is("done"), is("failed")])), "a2");
+        assert_eq!(atoms.test(&Predicate::All(Vec::new())), "1");
+        assert_eq!((atoms.value("t.id".into()), atoms.value("t.id".into())), ("v0".into(), "v0".into()));
+        let columns = atoms.columns().text;
+        assert_eq!(columns.matches(" AS ").count(), 4, "{columns}");
     }
 }

@@ -171,13 +171,13 @@ impl Tally {
         let mut columns = match (&self.rule.abandoned, self.flags.get(FIXED)) {
             // ISO 8601 text of mixed offsets has no least value; the instant has.
             (Some(abandoned), Some(flag)) => {
-                let clock = atoms.ask(Sql::new(&comparable(&abandoned.on)));
-                format!("min(CASE WHEN {} THEN {clock} END)", atoms.name(flag))
+                let clock = atoms.value(comparable(&abandoned.on));
+                format!("min(CASE WHEN {} THEN {clock} END)", atoms.test(flag))
             }
             _ => "NULL".into(),
         };
         for flag in &self.flags {
-            columns.push_str(&format!(", coalesce(sum({}), 0)", atoms.name(flag)));
+            columns.push_str(&format!(", coalesce(sum({}), 0)", atoms.test(flag)));
         }
         columns
     }

@@ -13,7 +13,7 @@ use crate::plan::{
 };
 
 /// An SQL text and the values of its `?`, in their order.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Sql {
     pub text: String,
     pub bound: Vec<Value>,
