@@ -38,6 +38,7 @@ mod refused;
 mod reload;
 mod replaced;
 mod schemas;
+mod scrape;
 mod shapes;
 mod states;
 mod sweep;
