@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -20,12 +21,15 @@ use tracing::warn;
 
 use super::Observer;
 use super::page::{Page, STYLE};
+use super::pieces::Pieces;
 use crate::plan::UnixTime;
 
 /// More clients than any monitoring has; the next ones wait in the kernel's queue.
 const CONNECTIONS: usize = 256;
 /// Longest life of a connection, from the first byte to the last: it serves one request.
 const CONNECTION: Duration = Duration::from_secs(10);
+/// The largest head of a request, and of an answer what waits for its reader, in bytes.
+const BUFFER: usize = 16 << 10;
 /// How long a shutdown lets the clients go on that it finds.
 const GRACE: Duration = Duration::from_secs(1);
 /// When a connection cannot be accepted, for want of file descriptors, trying at once would spin.
@@ -97,7 +101,10 @@ fn note_refusal(refused_before: bool, error: Option<&std::io::Error>) -> bool {
 /// One request on one connection. A client that stays slow is cut off, and that is no news.
 async fn converse(stream: TcpStream, routes: Router, shutdown: CancellationToken, longest: Duration) {
     let service = TowerToHyperService::new(routes);
-    let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(stream), service);
     let stopped = async {
         shutdown.cancelled().await;
         tokio::time::sleep(GRACE).await;
@@ -127,7 +134,13 @@ fn routes(observer: Observer, alive: Alive, now: fn() -> UnixTime) -> Router {
 }
 
 async fn metrics(State(served): State<Served>) -> Response {
-    text(METRICS_TYPE, served.observer.metrics())
+    match served.observer.exposition() {
+        Ok(exposition) => {
+            let body = Body::new(Pieces::of(exposition));
+            (POLICY, [(header::CONTENT_TYPE, METRICS_TYPE)], body).into_response()
+        }
+        Err(error) => failed(format!("{error}\n"), StatusCode::INTERNAL_SERVER_ERROR),
+    }
 }
 
 async fn status(State(served): State<Served>) -> Response {

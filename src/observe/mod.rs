@@ -7,12 +7,15 @@
 //!                         -> sweep_log         -> standard error
 //! ```
 
+mod exposition;
+mod families;
 mod http;
 pub mod log;
 mod metrics;
 mod page;
 mod page_text;
 mod picture;
+mod pieces;
 #[cfg(test)]
 mod sample;
 mod series;
@@ -30,6 +33,7 @@ pub use status::{
 };
 
 use crate::plan::{DatabaseName, Event, Failure, FailureKind, TableLabel, UnixTime};
+use exposition::Exposition;
 use metrics::Metrics;
 use sweep_log::SweepLog;
 
@@ -139,12 +143,12 @@ impl Observer {
         self.0.ready.load(Ordering::Relaxed)
     }
 
-    /// All series in Prometheus' text format.
+    /// All series in Prometheus' text format, in pieces that are written when they are asked for.
     ///
     /// # Errors
     /// [`MetricsError`] for a fault of ours; a scrape must fail then, not show that nothing is there.
-    pub fn metrics(&self) -> Result<String, MetricsError> {
-        Ok(self.0.metrics.text()?)
+    fn exposition(&self) -> Result<Exposition, MetricsError> {
+        Ok(self.0.metrics.exposition()?)
     }
 
     /// The picture as of now.

@@ -34,6 +34,11 @@ pub(super) fn observer() -> Observer {
     Observer::new(&[watched("app", &["keys", "inbox"])], now()).unwrap()
 }
 
+/// All series, in one piece.
+pub(super) fn text(observer: &Observer) -> String {
+    String::from_utf8(observer.exposition().unwrap().flatten().collect()).unwrap()
+}
+
 pub(super) fn failure(what: &str) -> Failure {
     Failure::new(FailureKind::Busy, what, "wait for the other writer")
 }

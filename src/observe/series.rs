@@ -1,147 +1,146 @@
-//! How a series comes to be: named, explained, registered, and at 0 or absent.
+//! The values of series: plain numbers that are told and read without a lock.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use prometheus::core::Collector;
-use prometheus::{
-    Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry, Result,
-};
+/// Upper bounds of the buckets, in the words of the label `le`. From 0.5 ms to 2 s: a batch aims at 10 ms,
+/// `busy_timeout` is 2 s by default.
+pub(super) const BUCKETS: [(&str, Duration); 12] = [
+    ("0.0005", Duration::from_micros(500)),
+    ("0.001", Duration::from_millis(1)),
+    ("0.0025", Duration::from_micros(2_500)),
+    ("0.005", Duration::from_millis(5)),
+    ("0.01", Duration::from_millis(10)),
+    ("0.025", Duration::from_millis(25)),
+    ("0.05", Duration::from_millis(50)),
+    ("0.1", Duration::from_millis(100)),
+    ("0.25", Duration::from_millis(250)),
+    ("0.5", Duration::from_millis(500)),
+    ("1", Duration::from_secs(1)),
+    ("2", Duration::from_secs(2)),
+];
 
-/// From 0.5 ms to 2 s: a batch aims at 10 ms, `busy_timeout` is 2 s by default.
-const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0];
+/// A number that only grows, from 0.
+#[derive(Default)]
+pub(super) struct Counter(AtomicU64);
 
-/// Makes the series of one place: every one of them carries the place's labels.
-///
-/// The place is in constant labels, never in a vector's: a vector of `prometheus` knows a child by
-/// its label values run together, so that database `a` with table `bc` would count into the series
-/// of database `ab` with table `c`.
-pub(super) struct Maker<'a> {
-    registry: &'a Registry,
-    labels: HashMap<String, String>,
-    made: RefCell<Vec<Box<dyn Collector>>>,
-}
+impl Counter {
+    pub(super) fn add(&self, by: u64) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
 
-/// The series of one place in the registry; to drop this takes them out.
-pub(super) struct Series {
-    registry: Registry,
-    collectors: Vec<Box<dyn Collector>>,
-}
-
-impl Drop for Series {
-    fn drop(&mut self) {
-        for collector in self.collectors.drain(..) {
-            // An error says that it is out already.
-            drop(self.registry.unregister(collector));
-        }
+    pub(super) fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
-impl<'a> Maker<'a> {
-    pub(super) fn new(registry: &'a Registry, labels: &[(&str, &str)]) -> Self {
-        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Self { registry, labels: labels.iter().map(own).collect(), made: RefCell::default() }
-    }
+/// A number that is there only while it is known.
+pub(super) struct Measured(AtomicU64);
 
-    /// Everything that was made.
-    pub(super) fn made(self) -> Series {
-        Series { registry: self.registry.clone(), collectors: self.made.into_inner() }
-    }
+/// What no measurement gives stands for none.
+const UNKNOWN: f64 = f64::NAN;
 
-    /// A counter, at 0.
-    pub(super) fn counter(&self, name: &str, help: &str) -> Result<IntCounter> {
-        self.registered(IntCounter::with_opts(self.opts(name, help))?)
-    }
-
-    /// A counter for each of the values that one label can have, at 0.
-    pub(super) fn counters(
-        &self,
-        name: &str,
-        help: &str,
-        label: &str,
-        values: impl IntoIterator<Item = &'static str>,
-    ) -> Result<Counters> {
-        let counters = self.registered(IntCounterVec::new(self.opts(name, help), &[label])?)?;
-        for value in values {
-            counters.get_metric_with_label_values(&[value])?;
-        }
-        Ok(Counters(counters))
-    }
-
-    /// A gauge that is known from the start.
-    pub(super) fn gauge(&self, name: &str, help: &str, value: f64) -> Result<Gauge> {
-        let gauge = self.registered(Gauge::with_opts(self.opts(name, help))?)?;
-        gauge.set(value);
-        Ok(gauge)
-    }
-
-    /// A gauge that is absent until it is measured.
-    pub(super) fn measured(&self, name: &str, help: &str) -> Result<Measured> {
-        let gauge = self.registered(GaugeVec::new(self.opts(name, help), &[])?)?;
-        Ok(Measured(gauge))
-    }
-
-    /// Such a gauge for each value of one label.
-    pub(super) fn measured_by(&self, name: &str, help: &str, label: &str) -> Result<MeasuredBy> {
-        let gauges = self.registered(GaugeVec::new(self.opts(name, help), &[label])?)?;
-        Ok(MeasuredBy(gauges))
-    }
-
-    /// A histogram of seconds.
-    pub(super) fn seconds(&self, name: &str, help: &str) -> Result<Histogram> {
-        let opts = HistogramOpts { common_opts: self.opts(name, help), buckets: BUCKETS.to_vec() };
-        self.registered(Histogram::with_opts(opts)?)
-    }
-
-    fn opts(&self, name: &str, help: &str) -> Opts {
-        Opts::new(name, help).namespace("keysweep").const_labels(self.labels.clone())
-    }
-
-    fn registered<C: Collector + Clone + 'static>(&self, series: C) -> Result<C> {
-        self.registry.register(Box::new(series.clone()))?;
-        self.made.borrow_mut().push(Box::new(series.clone()));
-        Ok(series)
+impl Default for Measured {
+    fn default() -> Self {
+        Self(AtomicU64::new(UNKNOWN.to_bits()))
     }
 }
-
-/// Counters that one label tells apart.
-pub(super) struct Counters(IntCounterVec);
-
-impl Counters {
-    pub(super) fn add(&self, value: &str, by: u64) {
-        // The only error is a wrong number of labels, and the maker gave it one.
-        if let Ok(counter) = self.0.get_metric_with_label_values(&[value]) {
-            counter.inc_by(by);
-        }
-    }
-}
-
-/// A gauge that is there only while it is known.
-pub(super) struct Measured(GaugeVec);
 
 impl Measured {
     pub(super) fn set(&self, value: Option<f64>) {
-        set(&self.0, &[], value);
+        self.0.store(value.unwrap_or(UNKNOWN).to_bits(), Ordering::Relaxed);
+    }
+
+    pub(super) fn value(&self) -> Option<f64> {
+        let value = f64::from_bits(self.0.load(Ordering::Relaxed));
+        (!value.is_nan()).then_some(value)
     }
 }
 
-/// Gauges that one label tells apart, each there only while it is known.
-pub(super) struct MeasuredBy(GaugeVec);
+/// A number that is always known, from 0.
+#[derive(Default)]
+pub(super) struct Gauge(AtomicU64);
 
-impl MeasuredBy {
-    pub(super) fn set(&self, label: &str, value: Option<f64>) {
-        set(&self.0, &[label], value);
+impl Gauge {
+    pub(super) fn set(&self, value: f64) {
+        self.0.store(value.to_bits(), Ordering::Relaxed);
+    }
+
+    pub(super) fn value(&self) -> f64 {
+        f64::from_bits(self.0.load(Ordering::Relaxed))
     }
 }
 
-fn set(gauges: &GaugeVec, labels: &[&str], value: Option<f64>) {
-    match value {
-        Some(value) => {
-            if let Ok(gauge) = gauges.get_metric_with_label_values(labels) {
-                gauge.set(value);
-            }
+/// How often something took how long.
+#[derive(Default)]
+pub(super) struct Histogram {
+    /// Up to the bound of the same place in [`BUCKETS`], and above the one before.
+    within: [Counter; BUCKETS.len()],
+    longer: Counter,
+    nanoseconds: Counter,
+}
+
+impl Histogram {
+    pub(super) fn observe(&self, took: Duration) {
+        let bucket = BUCKETS.iter().zip(&self.within).find(|((_, bound), _)| took <= *bound);
+        bucket.map_or(&self.longer, |(_, bucket)| bucket).add(1);
+        self.nanoseconds.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Each bound with how often it took up to so long.
+    pub(super) fn buckets(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let mut up_to = 0;
+        BUCKETS.iter().zip(&self.within).map(move |((bound, _), bucket)| {
+            up_to += bucket.value();
+            (*bound, up_to)
+        })
+    }
+
+    /// How often it took longer than the last bound.
+    pub(super) fn longer(&self) -> u64 {
+        self.longer.value()
+    }
+
+    /// All of it together, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.nanoseconds.value() as f64 / 1e9
+    }
+}
+
+/// Of values that stand in the order of their words, the one of this word.
+pub(super) fn of<'a, W: PartialEq, V>(words: &[W], values: &'a [V], word: &W) -> Option<&'a V> {
+    words.iter().zip(values).find(|(known, _)| *known == word).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_bound_say_its_seconds() {
+        for (word, bound) in BUCKETS {
+            assert_eq!(word, bound.as_secs_f64().to_string());
         }
-        // An error here says that it was absent already.
-        None => drop(gauges.remove_label_values(labels)),
+    }
+
+    #[test]
+    fn a_bound_belongs_to_its_bucket_and_each_bucket_counts_the_shorter_ones_too() {
+        let histogram = Histogram::default();
+        for micros in [0, 500, 501, 10_000, 2_000_000, 2_000_001] {
+            histogram.observe(Duration::from_micros(micros));
+        }
+        let counts: Vec<_> = histogram.buckets().map(|(_, count)| count).collect();
+        assert_eq!(counts, [2, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5]);
+        assert_eq!((histogram.longer(), histogram.seconds()), (1, 4.011002));
+    }
+
+    #[test]
+    fn what_is_no_number_was_not_measured() {
+        let measured = Measured::default();
+        assert_eq!(measured.value(), None);
+        measured.set(Some(0.0));
+        assert_eq!(measured.value(), Some(0.0));
+        measured.set(None);
+        assert_eq!(measured.value(), None);
     }
 }

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::is_fault;
-use super::metrics::{DatabaseMetrics, Metrics, TableMetrics};
+use super::metrics::{Database, DatabaseMetrics, Metrics, TableMetrics};
+use super::series::of;
 use crate::plan::{
-    ABANDONED_CLASSES, AbandonedCounts, Counts, DatabaseName, Event, Failure, Flow, HoldReason, Report,
-    SkipReason, Skips, SpaceUsed, Stop, TableLabel, UnixTime, rows_per_second,
+    AbandonedCounts, Counts, DatabaseName, Event, Failure, FailureKind, Flow, HoldReason, Report, SkipReason,
+    Skips, SpaceUsed, Stop, TableLabel, UnixTime, rows_per_second,
 };
 
 impl Metrics {
@@ -40,8 +41,9 @@ impl Metrics {
     }
 
     pub(super) fn census_interval(&self, database: &DatabaseName, interval: Duration) {
-        self.in_database(database, |place| {
-            place.tables.values().for_each(|table| table.census_interval.set(interval.as_secs_f64()));
+        self.find(database, |database| {
+            let tables = database.tables.values();
+            tables.for_each(|table| table.values.census_interval.set(interval.as_secs_f64()));
         });
     }
 
@@ -65,28 +67,34 @@ impl Metrics {
     }
 
     fn in_database(&self, database: &DatabaseName, act: impl FnOnce(&DatabaseMetrics)) {
-        if let Some(place) = self.databases.read().unwrap_or_else(PoisonError::into_inner).get(database) {
-            act(place);
-        }
+        self.find(database, |database| act(&database.place.values));
     }
 
     fn in_table(&self, database: &DatabaseName, table: &TableLabel, act: impl FnOnce(&TableMetrics)) {
-        self.in_database(database, |place| {
-            if let Some(place) = place.tables.get(table) {
-                act(place);
+        self.find(database, |database| {
+            if let Some(place) = database.tables.get(table) {
+                act(&place.values);
             }
         });
+    }
+
+    fn find(&self, database: &DatabaseName, act: impl FnOnce(&Database)) {
+        if let Some(database) = self.databases.read().unwrap_or_else(PoisonError::into_inner).get(database) {
+            act(database);
+        }
     }
 }
 
 impl DatabaseMetrics {
     fn lock_taken(&self, held: Duration, waited: Duration) {
-        self.batch_duration.observe(held.as_secs_f64());
-        self.lock_wait.observe(waited.as_secs_f64());
+        self.batch_duration.observe(held);
+        self.lock_wait.observe(waited);
     }
 
     fn failed(&self, failure: &Failure) {
-        self.errors.add(failure.kind().name(), 1);
+        if let Some(errors) = of(&FailureKind::ALL, &self.errors, &failure.kind()) {
+            errors.add(1);
+        }
     }
 
     fn ticked(&self, failed: Option<&Failure>) {
@@ -124,15 +132,17 @@ impl TableMetrics {
         if pace.is_some() {
             self.pace.set(pace);
         }
-        self.deleted.inc_by(deleted);
-        self.batches.inc_by(u64::from(deleted > 0));
-        for reason in SkipReason::ALL {
-            self.skipped.add(reason.name(), skipped.of(reason));
+        self.deleted.add(deleted);
+        self.batches.add(u64::from(deleted > 0));
+        for (reason, rows) in SkipReason::ALL.into_iter().zip(&self.skipped) {
+            rows.add(skipped.of(reason));
         }
     }
 
     fn swept(&self, report: &Report) {
-        self.sweeps.add(report.stop.name(), 1);
+        if let Some(sweeps) = of(&Stop::ALL, &self.sweeps, &report.stop) {
+            sweeps.add(1);
+        }
         self.cutoff.set(report.cutoff.map(|cutoff| cutoff.instant().seconds()));
         self.last_attempt.set(report.now.seconds());
         if report.stop.is_success() {
@@ -145,8 +155,8 @@ impl TableMetrics {
     }
 
     fn held_for(&self, held: Option<HoldReason>) {
-        for reason in HoldReason::ALL {
-            self.held.set(reason.name(), Some(f64::from(u8::from(held == Some(reason)))));
+        for (reason, gauge) in HoldReason::ALL.into_iter().zip(&self.held) {
+            gauge.set(f64::from(u8::from(held == Some(reason))));
         }
     }
 
@@ -157,9 +167,10 @@ impl TableMetrics {
 
     fn counted(&self, counts: &Counts) {
         let of_the_table = counts.unfinished;
-        self.rows.set("pending", of_the_table.map(|rows| rows.pending as f64));
-        self.rows.set("done", Some(counts.done as f64));
-        self.rows.set("unknown", of_the_table.map(|rows| rows.unknown as f64));
+        let [pending, done, unknown] = &self.rows;
+        pending.set(of_the_table.map(|rows| rows.pending as f64));
+        done.set(Some(counts.done as f64));
+        unknown.set(of_the_table.map(|rows| rows.unknown as f64));
         self.expired.set(Some(counts.expired as f64));
         self.unreadable.set(Some(counts.unreadable as f64));
         self.abandoned(counts.abandoned.as_ref());
@@ -167,9 +178,9 @@ impl TableMetrics {
     }
 
     fn abandoned(&self, counts: Option<&AbandonedCounts>) {
-        for (class, (name, _)) in ABANDONED_CLASSES.iter().enumerate() {
+        for (class, gauge) in self.abandoned.iter().enumerate() {
             let rows = counts.and_then(|counts| counts.older_than.get(class));
-            self.abandoned.set(name, rows.map(|rows| *rows as f64));
+            gauge.set(rows.map(|rows| *rows as f64));
         }
         let oldest = counts.and_then(|counts| counts.oldest);
         self.oldest_abandoned.set(oldest.map(UnixTime::seconds));
@@ -181,14 +192,13 @@ mod tests {
     use super::*;
     use crate::observe::Observer;
     use crate::observe::sample::*;
-    use crate::plan::FailureKind;
 
     const KEYS: &str = "{database=\"app\",table=\"keys\"}";
     const APP: &str = "{database=\"app\"}";
 
     /// The value of the series that is spelt so after the prefix, or nothing where it is absent.
     fn value(observer: &Observer, series: &str) -> Option<f64> {
-        let text = observer.metrics().unwrap();
+        let text = text(observer);
         let start = format!("keysweep_{series} ");
         text.lines().find_map(|line| line.strip_prefix(&start)).map(|value| value.parse().unwrap())
     }
@@ -334,7 +344,7 @@ mod tests {
         observer.tell(&batch(40, Skips::default()));
         observer.tell(&counted(Ok(counts(3))));
         observer.next_tick(&database("other"), Some(now()));
-        assert!(!observer.metrics().unwrap().contains("\"keys\""));
+        assert!(!text(&observer).contains("\"keys\""));
         assert_eq!(observer.status(), before);
     }
 }

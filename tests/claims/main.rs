@@ -41,6 +41,7 @@ mod refused;
 mod reload;
 mod replaced;
 mod schemas;
+mod scrape;
 mod shapes;
 mod soak;
 mod states;

@@ -145,5 +145,21 @@ pub fn get(address: SocketAddr, path: &str) -> Page {
     let (head, body) =
         answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer to {path}: {answer:?}"));
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Page { status, head: head.into(), body: body.into() }
+    let in_chunks = head.to_lowercase().contains("transfer-encoding: chunked");
+    let body = if in_chunks { joined(body) } else { body.into() };
+    Page { status, head: head.into(), body }
+}
+
+/// What the chunks of a body say together. One that breaks off is no answer.
+fn joined(mut chunks: &str) -> String {
+    let mut body = String::new();
+    loop {
+        let (length, rest) = chunks.split_once("\r\n").expect("the length of a chunk");
+        let length = usize::from_str_radix(length, 16).unwrap();
+        if length == 0 {
+            return body;
+        }
+        body.push_str(&rest[..length]);
+        chunks = rest[length..].strip_prefix("\r\n").expect("the end of a chunk");
+    }
 }
