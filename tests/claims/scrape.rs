@@ -15,7 +15,7 @@ fn daemon_of_many_tables(database: &Database) -> Daemon {
     let gone = database.folder().join("gone.db");
     let mut config = format!("[[database]]\nname = 'app'\npath = {gone:?}\nevery = '1h'\ncensus = '1h'\n");
     for number in 0..TABLES {
-        write!(config, "[[database.table]]\nname = 'rule-{number}'\n").unwrap();
+        write!(config, "[[database.table]]\ntable = 'rule-{number}'\n").unwrap();
     }
     let daemon = Daemon::start(&database.config_text(&config));
     daemon.wait_for_metric(r#"keysweep_database_up{database="app"}"#, 0.0);
