@@ -165,6 +165,8 @@ fn prepare(connection: &mut Connection, stop: CancellationToken) -> rusqlite::Re
     // Builds differ in their default. With it on, a reference that appears under us is refused, not orphaned.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     add_functions(connection)?;
+    // A few for each of many tables that take turns; the default is 16.
+    connection.set_prepared_statement_cache_capacity(64);
     // What a batch notes beside its deletions stays in memory.
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     let pages = Arc::new(AtomicI32::new(0));

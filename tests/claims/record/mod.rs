@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::support::database::shell;
 
 /// A program of `tests/programs`, built beside this one.
-fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(
