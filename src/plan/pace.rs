@@ -113,12 +113,6 @@ impl Pace {
         self.rate = (self.share.get() < 1.0).then_some(rate);
     }
 
-    /// The most rows that are dealt with in so long, where no more are wanted than the rate.
-    #[must_use]
-    pub fn most_in(&self, time: Duration) -> Option<usize> {
-        self.rate.map(|rate| ((rate * time.as_secs_f64()) as usize).saturating_add(self.limit.rows()))
-    }
-
     /// How long to rest after a lock was held for `held` and so many rows were dealt with. Nothing is locked
     /// for longer than `share` of the time, and less while others are at work. No more rows a second of a
     /// table are dealt with than are enough: the pages that they touch are felt more than the lock.
@@ -311,14 +305,5 @@ mod tests {
             quiet(&mut pace);
         }
         assert_eq!(rest(&pace), MS(30));
-    }
-
-    #[test]
-    fn no_more_is_gathered_than_goes_in_the_time() {
-        let mut pace = Pace::new(Limit::MAX, Share::DEFAULT);
-        assert_eq!(pace.most_in(MS(30_000)), None);
-        pace.aim(250.0);
-        assert_eq!(pace.most_in(MS(30_000)), Some(7_600));
-        assert_eq!(pace.most_in(Duration::MAX), Some(usize::MAX));
     }
 }

@@ -5,32 +5,22 @@ use std::collections::VecDeque;
 use crate::plan::Key;
 use crate::store::{Leg, Place, Step, Walk};
 
-/// A walk by the clock column meets the keys in no order of theirs: so many steps, so many bytes of keys, or
-/// as many rows as the tick will deal with, are gathered and sorted before the first batch of them.
-const GATHERED_STEPS: usize = 50;
-const GATHERED_BYTES: usize = 8 << 20;
-
 /// A walk in hand. It begins where the last one was cut, goes round once and ends there.
 #[derive(Debug)]
 pub(super) struct Course {
     leg: Leg,
     began_at: Option<Place>,
     searching: bool,
-    /// Nominated and not yet in a batch: at most one gathering and one batch.
+    /// Nominated and not yet in a batch: at most what one step finds, and one batch.
     queue: VecDeque<Key>,
     is_sorted: bool,
-    /// What was gathered since the queue was last empty.
-    steps: usize,
-    bytes: usize,
-    /// The most rows to gather.
-    most: usize,
     /// Everything up to here is dealt with.
     position: Option<Place>,
 }
 
 impl Course {
     /// From the start, or from where the last walk in the same order was cut.
-    pub fn new(walk: Walk, position: Option<&(Walk, Place)>, without_referenced: bool, most: usize) -> Self {
+    pub fn new(walk: Walk, position: Option<&(Walk, Place)>, without_referenced: bool) -> Self {
         let began_at = position.filter(|(of, _)| *of == walk).map(|(_, place)| place.clone());
         Self {
             leg: Leg { walk, after: began_at.clone(), until: None, without_referenced },
@@ -39,9 +29,6 @@ impl Course {
             searching: true,
             queue: VecDeque::new(),
             is_sorted: true,
-            steps: 0,
-            bytes: 0,
-            most,
         }
     }
 
@@ -50,22 +37,19 @@ impl Course {
         (self.searching && !self.is_full(rows)).then_some(&self.leg)
     }
 
+    /// A walk by the clock column meets the keys in no order of theirs. What one step finds is sorted and dealt with
+    /// before the next: its rows lie together in the index, and to sort more of them spreads each batch over more
+    /// pages of it than it saves elsewhere (measured with random keys: 1.9 pages a row for 100,000 sorted at once,
+    /// 1.4 for 2,000).
     fn is_full(&self, rows: usize) -> bool {
         match self.leg.walk {
             Walk::Keys => self.queue.len() >= rows,
-            Walk::Clock => {
-                let is_enough = self.steps >= GATHERED_STEPS
-                    || self.bytes >= GATHERED_BYTES
-                    || self.queue.len() >= self.most;
-                !self.queue.is_empty() && is_enough
-            }
+            Walk::Clock => !self.queue.is_empty(),
         }
     }
 
     /// Take what a step found.
     pub fn found(&mut self, step: Step) {
-        self.steps += 1;
-        self.bytes += step.nominated.iter().map(Key::size).sum::<usize>();
         self.queue.extend(step.nominated);
         self.is_sorted &= self.leg.walk == Walk::Keys;
         if step.read_to.is_none() {
@@ -115,7 +99,6 @@ impl Course {
     fn reached(&mut self) {
         if self.queue.is_empty() {
             self.position.clone_from(&self.leg.after);
-            (self.steps, self.bytes) = (0, 0);
         }
     }
 
@@ -156,24 +139,21 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_by_clock_stays_where_it_was_until_all_that_it_gathered_is_dealt_with() {
-        let mut course = Course::new(Walk::Clock, None, false, usize::MAX);
-        for at in 0..GATHERED_STEPS as i64 {
-            assert!(course.wanted(1).is_some(), "step {at}");
-            course.found(step([100 - at], Some(at)));
-        }
-        assert!(course.wanted(1).is_none());
+    fn a_walk_by_clock_stays_where_it_was_until_all_that_a_step_found_is_dealt_with() {
+        let mut course = Course::new(Walk::Clock, None, false);
+        course.found(step([3, 1, 2], Some(7)));
+        assert!(course.wanted(100).is_none());
         assert!(course.first(100).is_sorted());
-        course.dealt_with(GATHERED_STEPS - 1);
+        course.dealt_with(2);
         assert_eq!(course.position(), None);
         course.dealt_with(1);
-        assert_eq!(course.position(), Some((Walk::Clock, place(GATHERED_STEPS as i64 - 1))));
+        assert_eq!(course.position(), Some((Walk::Clock, place(7))));
         assert!(course.wanted(1).is_some());
     }
 
     #[test]
     fn steps_that_find_nothing_move_the_position_on() {
-        let mut course = Course::new(Walk::Clock, None, false, usize::MAX);
+        let mut course = Course::new(Walk::Clock, None, false);
         course.found(step([], Some(7)));
         assert_eq!(course.position(), Some((Walk::Clock, place(7))));
     }
@@ -181,21 +161,22 @@ mod tests {
     #[test]
     fn a_place_of_another_walk_is_forgotten() {
         let position = (Walk::Keys, place(7));
-        let began =
-            |walk| Course::new(walk, Some(&position), false, usize::MAX).wanted(1).unwrap().after.clone();
+        let began = |walk| Course::new(walk, Some(&position), false).wanted(1).unwrap().after.clone();
         assert_eq!(began(Walk::Keys), Some(place(7)));
         assert_eq!(began(Walk::Clock), None);
     }
 
     #[test]
     fn a_cut_walk_goes_round_once() {
-        let mut course = Course::new(Walk::Clock, Some(&(Walk::Clock, place(7))), false, usize::MAX);
+        let mut course = Course::new(Walk::Clock, Some(&(Walk::Clock, place(7))), false);
         course.found(step([1], None));
+        course.dealt_with(1);
         let leg = course.wanted(1).unwrap().clone();
         assert_eq!((leg.after, leg.until), (None, Some(place(7))));
+        assert!(!course.is_over());
         course.found(step([0], None));
-        assert!(course.wanted(1).is_none());
-        assert_eq!(course.first(9).len(), 2);
-        assert!(course.first(9).is_sorted());
+        assert!(course.wanted(1).is_none() && !course.is_over());
+        course.dealt_with(1);
+        assert!(course.is_over());
     }
 }

@@ -16,8 +16,6 @@ pub(super) struct Sweep<'a> {
     table: &'a mut TableMemory,
     mode: Mode,
     course: Course,
-    /// The most rows to gather before they are sorted.
-    most: usize,
     /// No batch before this.
     ready_at: Instant,
     report: Report,
@@ -37,20 +35,18 @@ impl<'a> Sweep<'a> {
         let cutoff = table.rule.cutoff(order.now);
         let report = Report::new(order.database.clone(), table.rule.label.clone(), order.now, cutoff);
         let walk = table.position.as_ref().map_or(Walk::Keys, |(walk, _)| *walk);
-        // As many as a tick can deal with: what it gathers is in memory until then.
-        let most = order.budget.and_then(|budget| table.pace.most_in(budget)).unwrap_or(usize::MAX);
-        let course = Course::new(walk, table.position.as_ref(), false, most);
-        Self { mode: order.mode, course, most, ready_at: Instant::now(), report, running: true, table }
+        let course = Course::new(walk, table.position.as_ref(), false);
+        Self { mode: order.mode, course, ready_at: Instant::now(), report, running: true, table }
     }
 
     /// Walk in this order, on from where the last walk in the same order was cut.
     pub fn begin(&mut self, walk: Walk) {
-        self.course = Course::new(walk, self.table.position.as_ref(), self.mode == Mode::DryRun, self.most);
+        self.course = Course::new(walk, self.table.position.as_ref(), self.mode == Mode::DryRun);
     }
 
     /// The table is not as it was when the walk began: walk anew.
     pub fn begin_anew(&mut self, walk: Walk) {
-        self.course = Course::new(walk, None, self.mode == Mode::DryRun, self.most);
+        self.course = Course::new(walk, None, self.mode == Mode::DryRun);
     }
 
     /// Only the schema changed, and not for this table's walk: it goes on.

@@ -18,6 +18,7 @@ mod crashed;
 mod daemon;
 mod demo;
 mod explain;
+mod full_speed;
 mod guards;
 mod http;
 mod idle;

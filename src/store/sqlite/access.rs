@@ -163,6 +163,8 @@ fn prepare(connection: &mut Connection, stop: CancellationToken) -> rusqlite::Re
     connection.progress_handler(10_000, Some(move || stop.is_cancelled()))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     understand(connection)?;
+    // A few for each of many tables that take turns; the default is 16.
+    connection.set_prepared_statement_cache_capacity(64);
     // What a batch notes beside its deletions stays in memory.
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     let pages = Arc::new(AtomicI32::new(0));
