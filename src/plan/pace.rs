@@ -118,7 +118,9 @@ impl Pace {
     /// table are dealt with than are enough: the pages that they touch are felt more than the lock.
     #[must_use]
     pub fn rest(&self, held: Duration, rows: usize) -> Rest {
-        let for_share = held.mul_f64(((1.0 / self.share.get() - 1.0) * self.back_off).min(1e6));
+        // A search that backed off beside a busy application would never come to its batches.
+        let back_off = if rows > 0 { self.back_off } else { 1.0 };
+        let for_share = held.mul_f64(((1.0 / self.share.get() - 1.0) * back_off).min(1e6));
         let for_rate = self.rate.map_or(Duration::ZERO, |rate| {
             let due = Duration::try_from_secs_f64(rows as f64 / rate).unwrap_or(LONGEST_REST);
             due.saturating_sub(held)
@@ -301,6 +303,7 @@ mod tests {
             pace.learn(small_rows(&pace, MS(1), MS(2)), MS(900));
         }
         assert_eq!(rest(&pace), MS(480));
+        assert_eq!(pace.rest(MS(10), 0).all, MS(30), "a search goes on");
         for _ in 0..30 {
             quiet(&mut pace);
         }
