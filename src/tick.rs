@@ -13,12 +13,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{
-    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, Report, Rule, Severity, Stop,
-    TableFacts, UnixTime, table_findings,
+    DatabaseName, Event, Failure, FailureKind, Finding, Guards, HoldReason, LAST_BATCH, Report, Rule,
+    Severity, Stop, TableFacts, UnixTime, table_findings,
 };
 use crate::store::{Store, Walk};
 pub use memory::TableMemory;
-use sweep::{Sweep, Turn};
+use sweep::Sweep;
 
 /// What a tick is told. It reads no clock of its own but the monotonic one.
 #[derive(Debug)]
@@ -122,6 +122,8 @@ async fn take_turns<S: Store>(
     // From here on: an open that took long must not leave a tick without a turn.
     let budget = order.budget.and_then(|budget| Instant::now().checked_add(budget));
     let deadline = earlier(budget, guard::window_ends(order, begun));
+    // A batch that had to wait beyond this is not begun: the window may have closed.
+    let until = deadline.and_then(|deadline| deadline.checked_add(LAST_BATCH));
     let mut looks_left = MORE_LOOKS;
     let turns = sweep::longest_waiting_first(sweeps);
     while sweeps.iter().any(Sweep::is_running) {
@@ -134,13 +136,15 @@ async fn take_turns<S: Store>(
             } else if let Some(why) = guard::paused(order) {
                 sweep.hold(HoldReason::Paused, why, tell);
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                sweep.cut(store, tell).await;
+                sweep.cut(store, until, tell).await;
             } else if sweep.is_rested() {
-                match sweep.turn(store, tell).await {
-                    Ok(Turn::Rest(length)) => {
-                        rest(Instant::now() + length, deadline, order.stop, store).await;
+                match sweep.turn(store, until, tell).await {
+                    Ok(turn) => {
+                        if turn.deleted {
+                            looks_left = MORE_LOOKS;
+                        }
+                        rest(Instant::now() + turn.rest, deadline, order.stop, store).await;
                     }
-                    Ok(Turn::Ended) => {}
                     Err(failure) if looks_left > 0 && is_changed(&failure) => {
                         looks_left -= 1;
                         look_again(store, sweeps, at, &failure, tell).await;
@@ -175,7 +179,7 @@ async fn look_again<S: Store>(
     inspect(store, sweeps, begin, tell).await;
 }
 
-/// The most further looks at the schema in one tick, after a migration, a VACUUM or another file.
+/// The most further looks at the schema without a batch in between, after a migration, a VACUUM or another file.
 const MORE_LOOKS: usize = 3;
 
 /// Whether the database is not any more what was looked at, so that another look tells more.

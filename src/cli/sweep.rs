@@ -163,6 +163,7 @@ fn print_table(reports: &[Report], dry_run: bool, printer: &Printer) -> Result<(
     for report in reports {
         if let Some(error) = &report.error {
             let held = match (report.held, report.stop) {
+                (None, Stop::Budget) => "stopped early",
                 (None, _) => "failed",
                 (Some(_), Stop::Held) => "held",
                 (Some(_), _) => "would be held",
@@ -175,6 +176,7 @@ fn print_table(reports: &[Report], dry_run: bool, printer: &Printer) -> Result<(
 
 fn outcome(report: &Report) -> Outcome {
     match report.stop {
+        Stop::Budget if report.error.is_some() => Outcome::No,
         Stop::Drained | Stop::Budget | Stop::Disabled => Outcome::Yes,
         Stop::Shutdown | Stop::Held => Outcome::No,
         Stop::Failed => Outcome::Unknown,

@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::flows::Flows;
-use super::worker::{Tables, Turns, Worker, interval};
+use super::worker::{Tables, Worker, interval, openings};
 use crate::clock;
 use crate::config::{Database, Timing};
 use crate::discover::Member;
@@ -17,7 +16,7 @@ use crate::memory::Memory;
 use crate::observe::{MetricsError, Observer};
 use crate::plan::{DatabaseName, Event, Report};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
-use crate::store::sqlite::Learnt;
+use crate::store::sqlite::{Learnt, Openings};
 
 /// Databases on the same schedule begin their ticks within this, and within a tenth of the interval.
 const LONGEST_SPREAD: Duration = Duration::from_secs(30);
@@ -31,7 +30,7 @@ pub(super) struct Fleet {
     belfry: Belfry,
     tasks: TaskTracker,
     stop: CancellationToken,
-    turns: Arc<Turns>,
+    openings: Openings,
     running: BTreeMap<DatabaseName, Running>,
     /// Told to end, and perhaps still in a batch.
     ending: Vec<Ending>,
@@ -72,7 +71,7 @@ impl Fleet {
         stop: CancellationToken,
     ) -> Self {
         let (running, ending) = (BTreeMap::new(), Vec::new());
-        Self { observer, memory, belfry, tasks, stop, turns: Arc::default(), running, ending }
+        Self { observer, memory, belfry, tasks, stop, openings: openings(), running, ending }
     }
 
     /// How many databases there are.
@@ -155,9 +154,8 @@ impl Fleet {
             database: Arc::new(member.database.clone()),
             memory: self.memory.clone(),
             tables: tables.clone(),
-            flows: Flows::default(),
             learnt: Learnt::default(),
-            turns: Arc::clone(&self.turns),
+            openings: self.openings.clone(),
             late: tick_late,
             observer: self.observer.clone(),
             stop: stop.clone(),

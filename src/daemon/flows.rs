@@ -34,6 +34,11 @@ impl Flows {
                 flow.counted(self.begun.elapsed(), counts.expired);
                 Some(Event::Flowed { database: database.clone(), table: table.clone(), flow: *flow })
             }
+            Event::Swept(report) => {
+                let mut flows = self.locked();
+                flows.entry(report.table.clone()).or_default().swept(self.begun.elapsed(), report.stop);
+                None
+            }
             _ => None,
         }
     }

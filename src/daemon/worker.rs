@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +13,8 @@ use crate::config::{Database, Timing};
 use crate::memory::Memory;
 use crate::observe::{Observer, Watched, WatchedTable};
 use crate::plan::{
-    Clock, Duty, Event, Failure, FailureKind, Identifier, Rule, RuleBook, UnixTime, census_interval,
+    Clock, Duty, Event, Failure, FailureKind, Identifier, Rule, RuleBook, TableLabel, UnixTime,
+    census_interval,
 };
 use crate::schedule::Bell;
 use crate::store::Store;
@@ -25,30 +25,23 @@ use crate::tick::{Mode, Order, TableMemory, tick};
 const LONGEST_TICK: Duration = Duration::from_secs(15 * 60);
 /// Databases that are open at once: they have three files each, and there are eight threads to work on them.
 const OPEN: usize = 16;
-/// Databases that are counted at once: a long count must leave threads to the sweeps of the others.
-const CENSUSES: usize = 4;
 
-/// How many may work at once.
-#[derive(Debug)]
-pub(super) struct Turns {
-    openings: Openings,
-    censuses: Semaphore,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self { openings: Openings::new(OPEN), censuses: Semaphore::new(CENSUSES) }
-    }
+/// How many may be open at once, for all workers together.
+pub(super) fn openings() -> Openings {
+    Openings::new(OPEN)
 }
 
 /// What is known of the tables of a database. It outlives a worker whose config changes: what holds
-/// until a restart, and where a walk was cut.
+/// until a restart, where a walk was cut, and how rows come and go.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tables(Arc<Mutex<Vec<TableMemory>>>);
+pub(super) struct Tables {
+    known: Arc<Mutex<Vec<TableMemory>>>,
+    flows: Flows,
+}
 
 impl Tables {
     fn locked(&self) -> MutexGuard<'_, Vec<TableMemory>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A copy for the tables of these rules, with what is known of those that stay: what holds until a
@@ -84,9 +77,8 @@ pub(super) struct Worker {
     pub database: Arc<Database>,
     pub memory: Memory,
     pub tables: Tables,
-    pub flows: Flows,
     pub learnt: Learnt,
-    pub turns: Arc<Turns>,
+    pub openings: Openings,
     /// So long after a ring of the calendar does a tick begin, so that not all begin together.
     pub late: Duration,
     pub observer: Observer,
@@ -115,7 +107,7 @@ impl Worker {
         let budget = database.budget.unwrap_or(interval.min(LONGEST_TICK));
         let longest_wait = database.busy_timeout.min(budget);
         let mut store = Sqlite::new(database.path.clone(), Access::Write, longest_wait, self.stop.clone())
-            .sharing(self.turns.openings.clone())
+            .sharing(self.openings.clone())
             .with_wal(database.wal)
             .with_learnt(self.learnt.clone());
         // Where the tables cannot be listed the tick fails for the same cause, and reports it.
@@ -128,7 +120,9 @@ impl Worker {
         };
         let mut tables = self.tables.of(&rules, database);
         let duty = Duty::new(interval, budget, database.window);
-        tables.iter_mut().for_each(|table| table.aim(self.flows.of(table.label()).wanted(duty)));
+        let count = tables.len();
+        let wanted = |label: &TableLabel| self.tables.flows.of(label).wanted(duty, count);
+        tables.iter_mut().for_each(|table| table.aim(wanted(table.label())));
         // Known from here on: a reload in the middle of the first tick leaves their series as they are.
         self.tables.locked().clone_from(&tables);
         let order = Order {
@@ -146,7 +140,7 @@ impl Worker {
 
     fn tell(&self, event: &Event) {
         self.observer.tell(event);
-        if let Some(follows) = self.flows.hear(event) {
+        if let Some(follows) = self.tables.flows.hear(event) {
             self.observer.tell(&follows);
         }
     }
@@ -164,23 +158,26 @@ impl Worker {
     /// A census at once, and then one an interval, which is stretched where counting takes long.
     pub async fn count(self) {
         let configured = self.database.census;
-        let (mut every, mut next, mut last) = (configured, Instant::now(), Duration::ZERO);
+        let (mut every, mut next) = (configured, Instant::now());
         while self.stop.run_until_cancelled(sleep_until(next)).await.is_some() {
-            let turn = self.stop.run_until_cancelled(self.turns.censuses.acquire()).await;
-            let Some(Ok(_turn)) = turn else { return };
             let begun = Instant::now();
-            if let Err(error) = tokio::spawn(self.clone().one_census()).await {
-                let (database, space) = (self.database.name.clone(), Err(self.broke_off("a census", &error)));
-                self.observer.tell(&Event::CensusTaken { database, space });
-            }
-            // One that took long by chance stretches nothing.
-            let took = begun.elapsed();
-            let wanted = census_interval(configured, took.min(std::mem::replace(&mut last, took)));
+            let took = match tokio::spawn(self.clone().one_census()).await {
+                Ok(took) => took,
+                Err(error) => {
+                    let database = self.database.name.clone();
+                    let space = Err(self.broke_off("a census", &error));
+                    self.observer.tell(&Event::CensusTaken { database, space });
+                    None
+                }
+            };
+            // To wait for a lock or for others is not to count: one that failed is tried again in time.
+            let wanted = took.map_or(configured, |took| census_interval(configured, took));
             if wanted != every {
                 self.stretch(every == configured, wanted);
             }
             every = wanted;
-            next = begun.checked_add(every).unwrap_or(begun);
+            let Some(time) = begun.checked_add(every) else { return };
+            next = time;
         }
     }
 
@@ -192,12 +189,14 @@ impl Worker {
         }
     }
 
-    async fn one_census(self) {
+    /// Gives how long it worked, where it counted.
+    async fn one_census(self) -> Option<Duration> {
         let Database { name, path, busy_timeout, rules, .. } = &*self.database;
         let mut store = Sqlite::new(path.clone(), Access::Read, *busy_timeout, self.stop.clone())
-            .sharing(self.turns.openings.clone())
+            .sharing(self.openings.clone())
             .with_learnt(self.learnt.clone());
-        census(name, clock::now(), &mut store, rules, &|event| self.tell(event)).await;
+        let failed = census(name, clock::now(), &mut store, rules, &|event| self.tell(event)).await;
+        failed.is_none().then(|| store.worked())
     }
 
     fn broke_off(&self, what: &str, error: &tokio::task::JoinError) -> Failure {

@@ -49,7 +49,7 @@ impl Metrics {
 
     fn swept(&self, report: &Report) {
         self.in_table(&report.database, &report.table, |place| place.swept(report));
-        if report.stop == Stop::Failed
+        if report.held.is_none()
             && let Some(error) = &report.error
         {
             self.in_database(&report.database, |place| place.failed(error));

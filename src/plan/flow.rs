@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Window;
+use super::{Stop, Window};
 
 /// So much more than what becomes due is taken, so that what an estimate lacks does not pile up.
 const MARGIN: f64 = 1.25;
@@ -20,22 +20,34 @@ impl Duty {
     /// Of ticks that are so far apart, work for so long each, and only while the window is open.
     #[must_use]
     pub fn new(interval: Duration, budget: Duration, window: Option<Window>) -> Self {
-        let of_interval = budget.as_secs_f64() / interval.as_secs_f64();
-        let of_day = window.map_or(1.0, |window| window.length().as_secs_f64() / DAY);
-        Self((of_interval.min(1.0) * of_day).clamp(1e-6, 1.0))
+        let of_interval = (budget.as_secs_f64() / interval.as_secs_f64()).min(1.0);
+        let open = window.map_or(DAY, |window| window.length().as_secs_f64());
+        // Ticks that are further apart than the window is long all fall into it.
+        let of_day = if interval.as_secs_f64() < open { open / DAY } else { 1.0 };
+        Self((of_interval * of_day).clamp(1e-6, 1.0))
     }
 }
+/// A census this old tells nothing of what is left.
+const STALE: Duration = Duration::from_secs(10 * 60);
+const MOST_URGENT: f64 = 100.0;
 /// How much a new measurement counts beside the ones before.
 const NEW: f64 = 0.5;
 
 /// What flows into and out of the expired rows of one table.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
     counted: Option<Counted>,
     /// Rows that a sweep deleted since it was first told of one.
     deleted: u64,
     inflow: Option<f64>,
     outflow: f64,
+    urgency: f64,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self { counted: None, deleted: 0, inflow: None, outflow: 0.0, urgency: 1.0 }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +65,7 @@ impl Flow {
 
     /// A census found so many expired rows, at this time since some fixed instant.
     pub fn counted(&mut self, at: Duration, expired: u64) {
+        self.urgency = 1.0;
         let now = Counted { at, expired, deleted: self.deleted };
         if let Some(before) = self.counted.replace(now) {
             self.learn(before, now);
@@ -64,8 +77,9 @@ impl Flow {
         let out = now.deleted.saturating_sub(before.deleted) as f64;
         let inward = (now.expired as f64 - before.expired as f64 + out).max(0.0);
         let (inflow, outflow) = (inward / time.as_secs_f64(), out / time.as_secs_f64());
-        self.inflow = Some(self.inflow.map_or(inflow, |known| known + (inflow - known) * NEW));
-        self.outflow = outflow;
+        let learn = |known: f64, new: f64| known + (new - known) * NEW;
+        self.outflow = self.inflow.map_or(outflow, |_| learn(self.outflow, outflow));
+        self.inflow = Some(self.inflow.map_or(inflow, |known| learn(known, inflow)));
     }
 
     /// Rows that become due a second, once two censuses told.
@@ -85,12 +99,26 @@ impl Flow {
         Duration::try_from_secs_f64(expired / (self.outflow - inflow)).ok().filter(|_| self.outflow > inflow)
     }
 
-    /// Rows a second, while a tick works, that keep up with what becomes due and work off the backlog.
+    /// A sweep that a bound cut is not drained. While no census tells how much is left, so that it must be
+    /// guessed, each such sweep makes the next a little faster.
+    pub fn swept(&mut self, at: Duration, stop: Stop) {
+        match stop {
+            Stop::Budget if self.counted.is_none_or(|counted| at.saturating_sub(counted.at) > STALE) => {
+                self.urgency = (self.urgency * 1.1).min(MOST_URGENT);
+            }
+            Stop::Drained => self.urgency = 1.0,
+            _ => {}
+        }
+    }
+
+    /// Rows a second, while a tick works, that keep up with what becomes due and work off the backlog: gently,
+    /// in a database of so many tables.
     #[must_use]
-    pub fn wanted(&self, duty: Duty) -> f64 {
+    pub fn wanted(&self, duty: Duty, tables: usize) -> f64 {
+        let gentle = GENTLE / tables.max(1) as f64;
         let backlog = self.counted.map_or(0.0, |counted| counted.expired as f64);
-        let of_backlog = (backlog / SOON).min(GENTLE).max(backlog / DAY);
-        ((self.inflow.unwrap_or(0.0) * MARGIN + of_backlog) / duty.0).max(GENTLE)
+        let of_backlog = (backlog / SOON).min(gentle).max(backlog / DAY / duty.0);
+        (self.inflow.unwrap_or(0.0) * MARGIN / duty.0 + of_backlog).max(gentle) * self.urgency
     }
 }
 
@@ -105,7 +133,7 @@ mod tests {
     #[test]
     fn what_becomes_due_is_what_is_left_more_and_what_was_deleted() {
         let mut flow = Flow::default();
-        assert_eq!((flow.inflow(), flow.drained_in(), flow.wanted(ALWAYS)), (None, None, GENTLE));
+        assert_eq!((flow.inflow(), flow.drained_in(), flow.wanted(ALWAYS, 1)), (None, None, GENTLE));
         flow.counted(seconds(0), 1_000);
         flow.deleted(11_000);
         flow.counted(seconds(60), 2_000);
@@ -132,19 +160,19 @@ mod tests {
     fn a_sweep_keeps_up_and_drains_a_backlog_slowly() {
         let mut flow = Flow::default();
         flow.counted(seconds(0), 90_000);
-        assert_eq!(flow.wanted(ALWAYS), GENTLE);
+        assert_eq!(flow.wanted(ALWAYS, 1), GENTLE);
         flow.counted(seconds(60), 90_000 + 60_000);
-        assert_eq!(flow.wanted(ALWAYS), 1_000.0 * MARGIN + 150_000.0 / SOON);
+        assert_eq!(flow.wanted(ALWAYS, 1), 1_000.0 * MARGIN + 150_000.0 / SOON);
         flow.counted(seconds(120), 500_000);
         let inflow = flow.inflow().unwrap();
-        assert_eq!(flow.wanted(ALWAYS), inflow * MARGIN + GENTLE);
+        assert_eq!(flow.wanted(ALWAYS, 1), inflow * MARGIN + GENTLE);
     }
 
     #[test]
-    fn a_backlog_of_any_size_is_gone_within_a_day() {
+    fn a_large_backlog_goes_at_a_rate_that_would_clear_it_in_a_day() {
         let mut flow = Flow::default();
         flow.counted(seconds(0), 100_000_000);
-        assert_eq!(flow.wanted(ALWAYS), 100_000_000.0 / DAY);
+        assert_eq!(flow.wanted(ALWAYS, 1), 100_000_000.0 / DAY);
     }
 
     #[test]
@@ -154,12 +182,35 @@ mod tests {
         let mut flow = Flow::default();
         flow.counted(seconds(0), 1_000_000);
         // All of it in the fifteen minutes.
-        assert!((flow.wanted(daily) - 1_000_000.0 / 900.0).abs() < 1e-6 || flow.wanted(daily) > 1_000.0);
+        assert_eq!(flow.wanted(daily, 1), 1_000_000.0 / DAY / (900.0 / DAY));
+        assert_eq!(
+            Duty::new(minutes(24 * 60), minutes(15), Some(Window::parse("01:00-05:00").unwrap())),
+            daily
+        );
         assert_eq!(Duty::new(seconds(30), seconds(30), None), ALWAYS);
         assert_eq!(Duty::new(seconds(30), minutes(15), None), ALWAYS);
         let night = Window::parse("22:00-04:00").unwrap();
         assert_eq!(Duty::new(seconds(30), seconds(15), Some(night)), Duty(0.125));
         assert_eq!(Duty::new(seconds(30), Duration::ZERO, None), Duty(1e-6));
+    }
+
+    #[test]
+    fn what_is_gentle_is_shared_by_the_tables_of_a_database() {
+        assert_eq!(Flow::default().wanted(ALWAYS, 10), GENTLE / 10.0);
+    }
+
+    #[test]
+    fn a_sweep_that_is_cut_again_and_again_grows_faster_while_nobody_counts() {
+        let mut flow = Flow::default();
+        flow.counted(seconds(0), 0);
+        flow.swept(seconds(30), Stop::Budget);
+        assert_eq!(flow.wanted(ALWAYS, 1), GENTLE, "the census is fresh");
+        (0..8).for_each(|tick| flow.swept(seconds(700 + tick), Stop::Budget));
+        assert!(flow.wanted(ALWAYS, 1) > 2.0 * GENTLE);
+        (0..999).for_each(|tick| flow.swept(seconds(900 + tick), Stop::Budget));
+        assert_eq!(flow.wanted(ALWAYS, 1), MOST_URGENT * GENTLE);
+        flow.swept(seconds(3_000), Stop::Drained);
+        assert_eq!(flow.wanted(ALWAYS, 1), GENTLE);
     }
 
     #[test]

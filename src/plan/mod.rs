@@ -67,4 +67,4 @@ pub use unit::{Encoded, Unit};
 pub(crate) use value::hex;
 pub use value::{Key, Value};
 pub use wal::{Checkpoint, WalPolicy};
-pub use window::{Window, WindowError};
+pub use window::{LAST_BATCH, Window, WindowError};

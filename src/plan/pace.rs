@@ -1,6 +1,6 @@
 //! How many rows a batch takes and how long a sweep rests, so that the application does not feel it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Limit, Share};
 
@@ -25,6 +25,8 @@ pub struct BatchBound {
     pub rows: usize,
     /// No further row is begun after this time, though one row is always taken.
     pub hold: Duration,
+    /// No batch is begun after this instant, whatever it had to wait for.
+    pub until: Option<Instant>,
 }
 
 /// What one batch cost.
@@ -87,7 +89,7 @@ impl Pace {
     /// The next batch.
     #[must_use]
     pub fn bound(&self) -> BatchBound {
-        BatchBound { rows: self.rows, hold: AIM / 2 }
+        BatchBound { rows: self.rows, hold: AIM / 2, until: None }
     }
 
     /// Learn from a batch that waited so long for the lock.

@@ -9,7 +9,7 @@ const MINUTE: u32 = 60;
 const DAY: f64 = 86_400.0;
 /// A tick makes one last batch when its time is used up, and may wait for the lock: it must begin
 /// that before the window ends.
-const LAST_BATCH: Duration = Duration::from_secs(5);
+pub const LAST_BATCH: Duration = Duration::from_secs(5);
 
 /// From one minute of the day to another, in UTC; the first belongs to it, the last does not.
 ///

@@ -180,7 +180,7 @@ impl Keys {
             file: &self.ledger.file,
             rule: &self.rule,
             cutoff: Cutoff::new(now, Duration::ZERO),
-            bound: BatchBound { rows: limit.rows(), hold: Duration::MAX },
+            bound: BatchBound { rows: limit.rows(), hold: Duration::MAX, until: None },
             referenced: None,
             ruled: &[],
             schema_version: version.map_err(|error| self.ledger.failed("purge keys", &error))?,

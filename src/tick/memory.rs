@@ -1,5 +1,7 @@
 //! What is known of a table from one tick to the next.
 
+use tokio::time::Instant;
+
 use super::guard::Standing;
 use crate::plan::{Failure, Limit, Pace, Rule, Share, TableLabel};
 use crate::store::{Place, Walk};
@@ -19,6 +21,8 @@ pub struct TableMemory {
     pub(super) standing: Option<Standing>,
     /// Ticks that were over since it had a turn.
     pub(super) waited: u32,
+    /// No batch before this.
+    pub(super) ready_at: Instant,
 }
 
 impl TableMemory {
@@ -34,6 +38,7 @@ impl TableMemory {
             invariant: None,
             standing: None,
             waited: 0,
+            ready_at: Instant::now(),
         }
     }
 

@@ -8,7 +8,9 @@ use tokio::time::Instant;
 use super::course::Course;
 use super::guard::Standing;
 use super::{Mode, Order, TableMemory};
-use crate::plan::{Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rest, Rule, Skips, Stop};
+use crate::plan::{
+    BatchBound, Cutoff, Event, Failure, FailureKind, HoldReason, Key, Report, Rest, Rule, Skips, Stop,
+};
 use crate::store::{Batch, Store, Walk};
 
 /// A sweep in hand.
@@ -16,18 +18,16 @@ pub(super) struct Sweep<'a> {
     table: &'a mut TableMemory,
     mode: Mode,
     course: Course,
-    /// No batch before this.
-    ready_at: Instant,
     report: Report,
     running: bool,
 }
 
-/// What a turn asks for next.
-pub(super) enum Turn {
-    /// The whole database rests so long.
-    Rest(Duration),
-    /// The sweep has ended.
-    Ended,
+/// What a turn did.
+pub(super) struct Turn {
+    /// For how long nothing of the database may be locked now.
+    pub rest: Duration,
+    /// Whether rows went.
+    pub deleted: bool,
 }
 
 impl<'a> Sweep<'a> {
@@ -36,7 +36,7 @@ impl<'a> Sweep<'a> {
         let report = Report::new(order.database.clone(), table.rule.label.clone(), order.now, cutoff);
         let walk = table.position.as_ref().map_or(Walk::Keys, |(walk, _)| *walk);
         let course = Course::new(walk, table.position.as_ref(), false);
-        Self { mode: order.mode, course, ready_at: Instant::now(), report, running: true, table }
+        Self { mode: order.mode, course, report, running: true, table }
     }
 
     /// Walk in this order, on from where the last walk in the same order was cut.
@@ -75,12 +75,12 @@ impl<'a> Sweep<'a> {
 
     /// Whether the rest that its last batch asked for is over.
     pub fn is_rested(&self) -> bool {
-        Instant::now() >= self.ready_at
+        Instant::now() >= self.table.ready_at
     }
 
     /// When that rest is over, for a sweep that runs.
     pub fn rests_until(&self) -> Option<Instant> {
-        self.running.then_some(self.ready_at)
+        self.running.then_some(self.table.ready_at)
     }
 
     pub fn into_report(self) -> Report {
@@ -134,13 +134,20 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The time is used up. What was nominated goes in one last batch: where little is due, a tick
-    /// may read for all its time and never fill a batch, and the next one would only do the same.
-    pub async fn cut<S: Store>(&mut self, store: &mut S, tell: &(dyn Fn(&Event) + Sync)) {
-        if let Some(cutoff) = self.report.cutoff.filter(|_| !self.course.is_empty())
-            && let Err(failure) = self.deal(store, cutoff, tell).await
-        {
-            self.fail(failure, tell);
+    /// The time is used up. What was nominated goes in one last batch, unless the table rests: where little is
+    /// due, a tick may read for all its time and never fill a batch, and the next one would do the same.
+    pub async fn cut<S: Store>(
+        &mut self,
+        store: &mut S,
+        until: Option<Instant>,
+        tell: &(dyn Fn(&Event) + Sync),
+    ) {
+        let is_due = !self.course.is_empty() && self.is_rested();
+        if let Some(cutoff) = self.report.cutoff.filter(|_| is_due) {
+            match self.deal(store, cutoff, until, tell).await {
+                Ok((rest, _)) => self.rest(rest),
+                Err(failure) => self.fail(failure, tell),
+            }
         }
         self.course.cut();
         self.table.waited = self.table.waited.saturating_add(1);
@@ -151,52 +158,64 @@ impl<'a> Sweep<'a> {
     pub async fn turn<S: Store>(
         &mut self,
         store: &mut S,
+        until: Option<Instant>,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Turn, Failure> {
         self.table.waited = 0;
         let Some(cutoff) = self.report.cutoff else {
             // Without a clock column nothing is ever due: the table is only counted.
             self.end(Stop::Disabled, tell);
-            return Ok(Turn::Ended);
+            return Ok(Turn { rest: Duration::ZERO, deleted: false });
         };
-        let rest = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
+        let (rest, deleted) = if let Some(leg) = self.course.wanted(self.table.pace.bound().rows) {
             let step = store.search(&self.table.rule, cutoff, leg).await?;
             let held = step.held;
             self.course.found(step);
-            self.table.pace.rest(held, 0)
+            (self.table.pace.rest(held, 0), false)
         } else if self.course.is_over() {
-            Rest::NONE
+            (Rest::NONE, false)
         } else {
-            self.deal(store, cutoff, tell).await?
+            self.deal(store, cutoff, until, tell).await?
         };
         if self.course.is_over() {
-            // The rest is the next tick's, or another table's.
             self.end(Stop::Drained, tell);
         }
-        self.ready_at = Instant::now() + rest.table;
-        Ok(if rest.all.is_zero() { Turn::Ended } else { Turn::Rest(rest.all) })
+        self.rest(rest);
+        Ok(Turn { rest: rest.all, deleted })
     }
 
-    /// Delete the next nominated rows, or name them. Gives the rest that this asks for.
+    /// The next tick keeps to it too.
+    fn rest(&mut self, rest: Rest) {
+        self.table.ready_at = Instant::now() + rest.table;
+    }
+
+    /// Delete the next nominated rows, or name them. Gives the rest that this asks for, and whether rows went.
     async fn deal<S: Store>(
         &mut self,
         store: &mut S,
         cutoff: Cutoff,
+        until: Option<Instant>,
         tell: &(dyn Fn(&Event) + Sync),
-    ) -> Result<Rest, Failure> {
-        let bound = self.table.pace.bound();
+    ) -> Result<(Rest, bool), Failure> {
+        let bound = BatchBound { until: until.map(Instant::into_std), ..self.table.pace.bound() };
         let keys = self.course.first(bound.rows);
         if self.mode == Mode::DryRun {
             self.course.dealt_with(keys.len());
             keys.into_iter().for_each(|key| self.name(key, tell));
-            return Ok(Rest::NONE);
+            return Ok((Rest::NONE, false));
         }
         let batch = store.delete_batch(&self.table.rule, cutoff, &keys, bound).await?;
+        if batch.cost.rows == 0 {
+            // It came too late.
+            return Ok((Rest::NONE, false));
+        }
         self.table.pace.learn(batch.cost, batch.waited);
         self.course.dealt_with(batch.cost.rows);
-        let rest = self.table.pace.rest(batch.held() + batch.held_in_vain, batch.cost.rows);
+        // A row that stays costs no pages, and keeps none behind it waiting.
+        let deleted = batch.deleted.len();
+        let rest = self.table.pace.rest(batch.held() + batch.held_in_vain, deleted);
         self.count(batch, rest, tell);
-        Ok(rest)
+        Ok((rest, deleted > 0))
     }
 
     fn name(&mut self, key: Key, tell: &(dyn Fn(&Event) + Sync)) {

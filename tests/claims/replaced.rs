@@ -58,7 +58,7 @@ fn a_file_that_is_replaced_in_the_middle_of_a_sweep_is_not_written_any_more() {
         let rule = Rule::key_table(Duration::ZERO);
         let cutoff = rule.cutoff(keysweep::plan::UnixTime::new(now()).unwrap()).unwrap();
         let mut store = store(&database, Access::Write);
-        let bound = keysweep::plan::BatchBound { rows: 100, hold: Duration::from_secs(1) };
+        let bound = keysweep::plan::BatchBound { rows: 100, hold: Duration::from_secs(1), until: None };
         let failure = block_on(async {
             store.inspect(std::slice::from_ref(&rule)).await.unwrap();
             let step = store.search(&rule, cutoff, &Leg::default()).await.unwrap();

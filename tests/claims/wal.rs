@@ -46,7 +46,7 @@ fn a_sweep_ends_while_a_reader_keeps_the_log_too_large_and_goes_on_once_it_is_go
     let reader = Holder::start(&database.path(), "BEGIN; SELECT count(*) FROM keys");
     let swept = database.sweep(lines, &[]);
     let line = &swept.json_lines()[0];
-    assert_eq!((swept.status, &line["stop"]), (0, &json!("budget")), "{line}");
+    assert_eq!((swept.status, &line["stop"]), (1, &json!("budget")), "{line}");
     let deleted = line["deleted"].as_u64().unwrap();
     assert!(deleted > 0 && deleted < 3_000, "{line}");
     assert!(line["error"].as_str().unwrap().contains("more than max_wal = 102400 bytes"), "{line}");
@@ -54,4 +54,22 @@ fn a_sweep_ends_while_a_reader_keeps_the_log_too_large_and_goes_on_once_it_is_go
     let swept = database.sweep(lines, &[]);
     let line = &swept.json_lines()[0];
     assert_eq!((&line["stop"], &line["deleted"]), (&json!("drained"), &json!(3_000 - deleted)), "{line}");
+}
+
+#[test]
+fn a_log_that_is_moved_stops_nobody_however_large_its_file_became() {
+    let database = scattered(300);
+    // The application grows the log, moves all of it, and stays: the file keeps its size.
+    let application = rusqlite::Connection::open(database.path()).unwrap();
+    application.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
+    for _ in 0..3 {
+        application.execute_batch("UPDATE keys SET fingerprint = hex(randomblob(40))").unwrap();
+    }
+    let moved = "PRAGMA wal_checkpoint(PASSIVE)";
+    let all: bool =
+        application.query_row(moved, [], |row| Ok(row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)).unwrap();
+    assert!(all && database.path().with_extension("db-wal").metadata().unwrap().size() > 4 << 20);
+    let swept = database.sweep("share = 1.0\ncheckpoint = 'never'\nmax_wal = '4MiB'", &[]);
+    let line = &swept.json_lines()[0];
+    assert_eq!((&line["stop"], line["deleted"].as_u64()), (&json!("drained"), Some(300)), "{line}");
 }

@@ -18,7 +18,7 @@ fn main() {
     let batches: u32 = args.next().expect("BATCHES").parse().expect("a number");
     let rule = Rule::key_table(Duration::ZERO);
     let cutoff = Cutoff::new(UnixTime::new(1_790_000_000.0).expect("an instant"), Duration::ZERO);
-    let bound = BatchBound { rows: ROWS as usize, hold: Duration::MAX };
+    let bound = BatchBound { rows: ROWS as usize, hold: Duration::MAX, until: None };
     let key = |at: u32| Key::new(vec![Value::Text(format!("{at:08x}").into_bytes())]);
     let mut store = Sqlite::new(path, Access::Write, Duration::ZERO, CancellationToken::new());
     let work = async {

@@ -163,7 +163,7 @@ pub(crate) fn remedy(kind: FailureKind) -> &'static str {
             "nothing was deleted; report this with the table's schema and config, then restart"
         }
         FailureKind::WalTooLarge => {
-            "end the long reader (a backup, a forgotten transaction), or raise `max_wal`; the next tick tries again"
+            "end the long reader (a backup, a forgotten transaction); with `checkpoint = \"never\"` let its owner move the log; or raise `max_wal`; the next tick tries again"
         }
         FailureKind::Interrupted => "start keysweep again: the next sweep goes on",
         FailureKind::Guard => "see what is held, and why",

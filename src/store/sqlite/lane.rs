@@ -36,6 +36,8 @@ pub(super) struct Lane {
     working: Option<Working>,
     /// The file that it was opened for, also once it was let go.
     opened: Option<Identity>,
+    /// For how long pieces of work were worked on that came to an answer.
+    pub worked: Duration,
 }
 
 impl Drop for Lane {
@@ -53,7 +55,16 @@ pub(super) trait Windows: Send + 'static {
 impl Lane {
     pub fn new(path: PathBuf, access: Access, busy_timeout: Duration, stop: CancellationToken) -> Self {
         let openings = Openings::default();
-        Self { path, access, busy_timeout, stop, openings, working: None, opened: None }
+        Self {
+            path,
+            access,
+            busy_timeout,
+            stop,
+            openings,
+            working: None,
+            opened: None,
+            worked: Duration::ZERO,
+        }
     }
 
     /// Share a bound on open databases with others.
@@ -86,17 +97,20 @@ impl Lane {
     {
         let mut work = work;
         let mut pause = FIRST_WAIT;
-        let mut first = None;
+        let mut waited = Duration::ZERO;
         loop {
+            // To wait for others who are open is not to wait for a lock.
             let opening = self.opening(action).await?;
             let tried = Instant::now();
-            let begun = *first.get_or_insert(tried);
             let (back, answer) = self.once(opening, work).await?;
             work = back;
             match answer {
-                Ok(answer) => return Ok((answer, tried.duration_since(begun))),
+                Ok(answer) => {
+                    self.worked += tried.elapsed();
+                    return Ok((answer, waited));
+                }
                 Err(Trouble::Failed(failure)) => return Err(failure),
-                Err(Trouble::Busy(why)) if begun.elapsed() >= self.busy_timeout => {
+                Err(Trouble::Busy(why)) if waited + tried.elapsed() >= self.busy_timeout => {
                     return Err(why.unwrap_or_else(|| self.locked(action)));
                 }
                 Err(Trouble::Busy(_)) if self.openings.are_short() => self.let_go(),
@@ -106,6 +120,7 @@ impl Lane {
                 () = tokio::time::sleep(pause) => {}
                 () = self.stop.cancelled() => return Err(self.stopped(action)),
             }
+            waited += tried.elapsed();
             pause = (pause * 2).min(LONGEST_WAIT);
         }
     }

@@ -82,14 +82,19 @@ impl Learnt {
 
 impl Fingerprint {
     fn of(connection: &Connection) -> rusqlite::Result<Self> {
-        let (mut digest, mut has_statistics) = (Sha256::new(), false);
+        let (mut digest, mut has_statistics, mut has_samples) = (Sha256::new(), false, false);
         add(&mut digest, connection, "PRAGMA main.encoding", |_| {})?;
         add(&mut digest, connection, "SELECT type, name, tbl_name, sql FROM main.sqlite_schema", |text| {
             has_statistics |= text == b"sqlite_stat1";
+            has_samples |= text == b"sqlite_stat4";
         })?;
         // By them the engine chooses between indexes.
         if has_statistics {
             add(&mut digest, connection, "SELECT tbl, idx, stat FROM main.sqlite_stat1", |_| {})?;
+        }
+        if has_samples {
+            let samples = "SELECT tbl, idx, neq, nlt, ndlt, sample FROM main.sqlite_stat4";
+            add(&mut digest, connection, samples, |_| {})?;
         }
         Ok(Self(digest.finalize().into()))
     }

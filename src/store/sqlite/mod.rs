@@ -31,7 +31,7 @@ mod witness;
 mod working;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -95,6 +95,12 @@ impl Sqlite {
     #[must_use]
     pub fn with_learnt(self, learnt: Learnt) -> Self {
         Self { learnt, ..self }
+    }
+
+    /// For how long it worked so far, without waiting for locks or for others.
+    #[must_use]
+    pub fn worked(&self) -> Duration {
+        self.lane.worked
     }
 
     async fn look(&mut self, rules: &[Rule]) -> Result<Looked, Failure> {
@@ -188,6 +194,9 @@ impl Store for Sqlite {
         let mut held_in_vain = Duration::ZERO;
         let wal = self.wal;
         let batch = move |working: &Working| {
+            if bound.until.is_some_and(|until| Instant::now() > until) {
+                return Ok(Batch::default());
+            }
             working.open.check_log(&working.file, wal).map_err(Trouble::Failed)?;
             let referenced = known.referenced.as_deref();
             let file = &working.file;

@@ -15,7 +15,7 @@ use super::rows;
 use crate::support::holder::Holder;
 use crate::support::{Answer, Database, Journal, wait_for};
 
-const BOUND: BatchBound = BatchBound { rows: 100, hold: Duration::MAX };
+const BOUND: BatchBound = BatchBound { rows: 100, hold: Duration::MAX, until: None };
 
 /// A store at work on a database, between its search and its batch.
 struct Work {
