@@ -150,6 +150,11 @@ impl<'a> Guarded<'a> {
     }
 
     fn select(&mut self, key: &Key) -> rusqlite::Result<Option<(Vec<Value>, bool)>> {
+        let (given, wanted) = (key.values().len(), self.order.rule.key.columns().len());
+        if given != wanted {
+            // One that is longer would be bound over the guards.
+            return Err(rusqlite::Error::InvalidParameterCount(given, wanted));
+        }
         bind(&mut self.select, key)?;
         let mut rows = self.select.raw_query();
         let Some(row) = rows.next()? else { return Ok(None) };
