@@ -46,6 +46,11 @@
 //! outside the write lock, or a batch inside it, and a rest. Every committed batch and every report is
 //! told to [`observe`], which is what people and Prometheus read. The command `sweep` calls the same
 //! function without a bell.
+//!
+//! From batches and censuses the worker learns how many rows become due and how many are left
+//! ([`plan::Flow`]); that sets the pace of the next tick. All workers share a bound on the databases that
+//! are open at once ([`store::sqlite::Openings`]): a connection is let go in a long rest, and in a short one
+//! where others wait.
 #![forbid(unsafe_code)]
 
 pub mod census;
