@@ -221,7 +221,8 @@ fn status_prints_a_table_and_its_json_is_what_the_daemon_says() {
     let table = keysweep(["status", "--url", &daemon.url()]);
     assert_eq!(table.status, 0, "{table:?}");
     let row = table.stdout.lines().find(|line| line.contains(HOSTILE)).unwrap();
-    for (head, cell) in [("PENDING", "1"), ("DONE", "0"), ("ABANDONED", "1"), ("PACE/S", "-"), ("UP", "yes")] {
+    for (head, cell) in [("PENDING", "1"), ("DONE", "0"), ("ABANDONED", "1"), ("PACE/S", "-"), ("UP", "yes")]
+    {
         let column = table.stdout.lines().next().unwrap().find(&format!(" {head} ")).unwrap() + 1;
         assert!(row[column..].starts_with(cell), "{head}: {}", table.stdout);
     }
