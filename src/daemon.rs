@@ -18,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock;
-use crate::config::{Block, Location, Settings, Timing};
+use crate::config::{Block, Http, Location, Settings, Timing};
 use crate::discover::{self, Found};
+use crate::listener::{Door, Terms};
 use crate::memory::Memory;
 use crate::observe::{self, Observer};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
@@ -40,8 +41,16 @@ pub enum StartError {
     Scheduler(#[from] tokio_cron_scheduler::JobSchedulerError),
 }
 
-/// Run until told to stop, and change to another config whenever `reload` is asked for it. The caller
-/// brings the bound listener, so that an address in use is known before any database is touched.
+/// Where the daemon answers, and on which terms.
+#[derive(Debug)]
+pub struct Entrance {
+    /// Bound by the caller, so that an address in use is known before any database is touched.
+    pub listener: TcpListener,
+    /// The terms at first; a reload changes them.
+    pub terms: Terms,
+}
+
+/// Run until told to stop, and change to another config whenever `reload` is asked for it.
 ///
 /// # Errors
 /// [`StartError`] before anything was swept. A database that fails later is down, and the daemon runs on.
@@ -49,19 +58,27 @@ pub async fn run(
     settings: Settings,
     memory: Memory,
     reload: Reload,
-    listener: Option<TcpListener>,
+    entrance: Option<Entrance>,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let observer = Observer::new(&[], clock::now())?;
     let tasks = TaskTracker::new();
     let belfry = Belfry::open(&tasks, stop.clone()).await?;
-    if let Some(listener) = listener {
-        let pulse = belfry.pulse();
+    let door = entrance.map(|Entrance { listener, terms }| {
+        let (pulse, door) = (belfry.pulse(), Door::new(terms));
         let alive = Arc::new(move || pulse.is_alive());
-        tasks.spawn(observe::serve(listener, observer.clone(), alive, clock::now, stop.clone()));
-    }
+        tasks.spawn(observe::serve(
+            listener,
+            door.clone(),
+            observer.clone(),
+            alive,
+            clock::now,
+            stop.clone(),
+        ));
+        door
+    });
     let fleet = Fleet::new(observer.clone(), memory.clone(), belfry.clone(), tasks.clone(), stop.clone());
-    let mut lookout = Lookout::new(settings, fleet, belfry);
+    let mut lookout = Lookout::new(settings, door, fleet, belfry);
     stop.run_until_cancelled(async {
         lookout.look().await;
         observer.set_ready();
@@ -82,6 +99,8 @@ struct Lookout {
     blocks: Vec<Block>,
     /// Where the first config said to listen; the listener stays there.
     listen: Option<SocketAddr>,
+    /// Nothing where it listens nowhere.
+    door: Option<Door>,
     /// Where the first config said to remember; what is remembered stays there.
     state_dir: Option<PathBuf>,
     fleet: Fleet,
@@ -93,10 +112,10 @@ struct Lookout {
 }
 
 impl Lookout {
-    fn new(settings: Settings, fleet: Fleet, belfry: Belfry) -> Self {
-        let Settings { blocks, listen, state_dir } = settings;
+    fn new(settings: Settings, door: Option<Door>, fleet: Fleet, belfry: Belfry) -> Self {
+        let Settings { blocks, http: Http { listen, .. }, state_dir } = settings;
         let (bell, hung, told) = (Arc::default(), Vec::new(), HashSet::new());
-        let mut lookout = Self { blocks, listen, state_dir, fleet, belfry, bell, hung, told };
+        let mut lookout = Self { blocks, listen, door, state_dir, fleet, belfry, bell, hung, told };
         lookout.hang();
         lookout
     }
@@ -150,8 +169,8 @@ impl Lookout {
 
     /// All or nothing: a config that is not valid changes nothing.
     async fn reload(&mut self, reload: &Reload, observer: &Observer) {
-        let settings = match reload.load().await {
-            Ok(settings) => settings,
+        let (settings, terms) = match reload.load().await {
+            Ok(loaded) => loaded,
             Err(problems) => {
                 observer.config_read(None);
                 let error = problems.as_str();
@@ -160,11 +179,14 @@ impl Lookout {
             }
         };
         let changed = [
-            ("http.listen", settings.listen != self.listen),
+            ("http.listen", settings.http.listen != self.listen),
             ("state_dir", settings.state_dir != self.state_dir),
         ];
         for (key, _) in changed.iter().filter(|(_, changed)| *changed) {
             tracing::warn!(key, "a changed key needs a restart: it stays as it was");
+        }
+        if let Some(door) = &self.door {
+            door.change(terms);
         }
         self.blocks = settings.blocks;
         self.hang();

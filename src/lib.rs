@@ -20,7 +20,8 @@
 //! | room | does | knows |
 //! |---|---|---|
 //! | [`plan`] | decides, and does nothing: rules, predicates, pace, findings, reports | nobody |
-//! | [`config`] | file and environment to valid settings; the only home of defaults | plan |
+//! | [`listener`] | what the listener shows and whom it lets in: certificate, key, users | plan |
+//! | [`config`] | file and environment to valid settings; the only home of defaults | listener, plan |
 //! | [`discover`] | which databases there are: patterns followed, files of two names met | config, plan |
 //! | [`store`] | touches a database; one folder an engine | plan |
 //! | [`tick`] | one tick of one database | plan, store |
@@ -28,7 +29,7 @@
 //! | [`clock`] | reads the clocks, once a tick | plan |
 //! | [`memory`] | what must outlive a process: `state_dir`, the only files of ours; judges the guards by it | config, plan |
 //! | [`schedule`] | rings bells | clock, config, plan |
-//! | [`observe`] | is told, and shows: metrics, status page, log | plan |
+//! | [`observe`] | is told, and shows: metrics, status page, log; serves them | listener, plan |
 //! | [`record`] | the write side: keys and operations for an application | clock, plan, store |
 //! | [`daemon`], [`cli`] | wiring; the commands | everyone |
 //!
@@ -59,6 +60,7 @@ pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod discover;
+pub mod listener;
 pub mod memory;
 pub mod observe;
 pub mod plan;

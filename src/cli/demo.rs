@@ -14,7 +14,8 @@ use super::run::stop_on_signals;
 use super::status::ask;
 use super::{Exit, Outcome, runtime};
 use crate::config::{self, Settings};
-use crate::daemon::{self, Reload};
+use crate::daemon::{self, Entrance, Reload};
+use crate::listener::Terms;
 use crate::memory::{Memory, Role};
 use crate::observe::Status;
 use application::Application;
@@ -52,7 +53,13 @@ async fn show(args: &Args, printer: &Printer, folder: &Path) -> Result<Outcome, 
     // Nobody asks.
     let never = Reload::new(move || Ok(same.clone()));
     let memory = Memory::of_this_process(Role::Daemon);
-    let daemon = tokio::spawn(daemon::run(settings, memory, never, Some(listener), stop.clone()));
+    let daemon = tokio::spawn(daemon::run(
+        settings,
+        memory,
+        never,
+        Some(Entrance { listener, terms: Terms::default() }),
+        stop.clone(),
+    ));
     let told = tell(printer, &url, &application, args.length, &stop).await;
     stop.cancel();
     let ended = daemon.await.map_err(Exit::unknown)?;

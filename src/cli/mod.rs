@@ -175,7 +175,7 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
 
 /// Where a daemon under this config listens; nothing where there is no config to tell.
 fn listening(path: &Path) -> Option<std::net::SocketAddr> {
-    config::load(path).ok()?.listen
+    config::load(path).ok()?.http.listen
 }
 
 fn settings(path: &Path) -> Result<Settings, Exit> {

@@ -7,9 +7,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, Outcome, runtime};
-use crate::config::{self, Settings};
-use crate::daemon::{self, Reload};
+use crate::config::{self, Http, Settings};
+use crate::daemon::{self, Entrance, Reload};
 use crate::memory::{Memory, Role};
+
+/// What is said of [`Http::shows_passwords`].
+pub(super) const SHOWN_PASSWORDS: &str = "http.users without http.tls: passwords pass the network in plain text; \
+    set cert and key in [http.tls], or listen on 127.0.0.1";
 
 pub(super) fn run(settings: Settings, path: &Path) -> Result<Outcome, Exit> {
     let runtime = runtime()?;
@@ -17,28 +21,35 @@ pub(super) fn run(settings: Settings, path: &Path) -> Result<Outcome, Exit> {
         let stop = stop_on_signals()?;
         let memory = Memory::open(settings.state_dir.as_deref(), Role::Daemon).map_err(Exit::wrong)?;
         let reload = reload_on_hangups(path)?;
-        let listener = match settings.listen {
-            Some(address) => Some(TcpListener::bind(address).await.map_err(|error| {
-                Exit::wrong(format!(
-                    "cannot listen on {address} (http.listen): {error}; another keysweep, or another program, may have it"
-                ))
-            })?),
-            None => None,
-        };
-        let listening = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+        let entrance = entrance(&settings.http).await?;
+        let listening = entrance.as_ref().and_then(|entrance| entrance.listener.local_addr().ok());
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             databases = settings.blocks.len(),
             listen = listening.map(|address| address.to_string()),
             "keysweep runs"
         );
-        daemon::run(settings, memory, reload, listener, stop).await.map_err(Exit::unknown)?;
+        daemon::run(settings, memory, reload, entrance, stop).await.map_err(Exit::unknown)?;
         tracing::info!("keysweep has stopped");
         Ok(Outcome::Yes)
     });
     // A call that hangs in the kernel must not keep the process: its transaction rolls back.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     done
+}
+
+async fn entrance(http: &Http) -> Result<Option<Entrance>, Exit> {
+    let terms = http.terms().map_err(Exit::wrong)?;
+    let Some(address) = http.listen else { return Ok(None) };
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        Exit::wrong(format!(
+            "cannot listen on {address} (http.listen): {error}; another keysweep, or another program, may have it"
+        ))
+    })?;
+    if http.shows_passwords() {
+        tracing::warn!("{SHOWN_PASSWORDS}");
+    }
+    Ok(Some(Entrance { listener, terms }))
 }
 
 /// The first SIGTERM or SIGINT asks to stop between two batches; a second one aborts.

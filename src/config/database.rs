@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::reader::Section;
-use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, LISTEN, SETTLE, SHARE};
-use super::{Block, Database, Location, Settings, Timing, decode, known, table};
+use super::settings::{BATCH, BUSY_TIMEOUT, CENSUS, EVERY, SETTLE, SHARE};
+use super::{Block, Database, Location, Settings, Timing, decode, http, known, table};
 use crate::plan::{Checkpoint, DatabaseName, Limit, Share, WalPolicy, Window};
 
 /// The whole config. Nothing, or less than there is, where a problem was reported.
 pub(super) fn settings(top: &Section<'_>, state_directory: Option<PathBuf>) -> Option<Settings> {
-    let listen = top.section("http", known::HTTP).and_then(|http| http.read("listen", decode::address));
+    let http = top.section("http", known::HTTP).map(|section| http::http(&section)).unwrap_or_default();
     let state_dir = top.read("state_dir", decode::path).or(state_directory);
     let defaults = top.section("defaults", known::DEFAULTS);
     let defaults = defaults.map(|section| Options::read(&section)).unwrap_or_default();
@@ -20,7 +20,7 @@ pub(super) fn settings(top: &Section<'_>, state_directory: Option<PathBuf>) -> O
     }
     let mut seen = Seen { state_dir: state_dir.clone(), ..Seen::default() };
     let blocks = sections.iter().filter_map(|section| block(section, &defaults, &mut seen)).collect();
-    Some(Settings { listen: listen.unwrap_or(Some(LISTEN)), state_dir, blocks })
+    Some(Settings { http, state_dir, blocks })
 }
 
 fn block(section: &Section<'_>, defaults: &Options, seen: &mut Seen) -> Option<Block> {

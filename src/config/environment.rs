@@ -87,11 +87,15 @@ fn usable(name: &str, value: OsString) -> Result<String, String> {
     let named = match keys.as_slice() {
         [key] => spelt(key) && known::SINGLE.contains(&key.to_lowercase().as_str()),
         [section, key] => spelt(section) && spelt(key),
+        [section, nested, key] => {
+            let is_nested = |names: &[&str; 2]| [*section, *nested] == names.map(str::to_uppercase);
+            known::NESTED.iter().any(is_nested) && spelt(key)
+        }
         _ => false,
     };
     if !named {
         return Err("names no value: expected KEYSWEEP__SECTION__KEY or KEYSWEEP__STATE_DIR in upper case, \
-                    such as KEYSWEEP__HTTP__LISTEN"
+                    such as KEYSWEEP__HTTP__LISTEN or KEYSWEEP__HTTP__TLS__CERT"
             .into());
     }
     value.into_string().map_err(|_| "not UTF-8: the value must be UTF-8 text".into())

@@ -3,7 +3,10 @@
 pub(super) const TOP: &[&str] = &["state_dir", "http", "defaults", "database"];
 /// Values at the top, outside any section.
 pub(super) const SINGLE: &[&str] = &["state_dir"];
-pub(super) const HTTP: &[&str] = &["listen"];
+pub(super) const HTTP: &[&str] = &["listen", "tls", "users"];
+pub(super) const TLS: &[&str] = &["cert", "key"];
+/// Tables below a table, whose values the environment sets too.
+pub(super) const NESTED: [[&str; 2]; 2] = [["http", "tls"], ["http", "users"]];
 pub(super) const DEFAULTS: &[&str] = &[
     "schedule",
     "every",
@@ -60,7 +63,7 @@ pub(super) const ABANDONED: &[&str] = &["column", "unit", "never", "after"];
 
 /// Keys of the documented config that a later version reads. Most are guards: whoever sets one must
 /// learn that it does not guard yet.
-const LATER: [&str; 6] = ["tls", "users", "max_lag", "url", "url_file", "zone"];
+const LATER: [&str; 4] = ["max_lag", "url", "url_file", "zone"];
 
 /// Units that a later version reads.
 pub(super) const LATER_UNITS: [&str; 2] = ["timestamp", "timestamptz"];

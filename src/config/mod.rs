@@ -10,6 +10,7 @@ mod decode;
 mod document;
 mod environment;
 mod glob;
+mod http;
 mod known;
 mod places;
 mod problem;
@@ -32,6 +33,7 @@ use environment::Variables;
 use reader::{Node, Reader, Section};
 
 pub use glob::{Glob, Part, Wild};
+pub use http::{Http, Tls};
 pub use problem::{ConfigError, Place, Position, Problem};
 pub use schedule::Schedule;
 pub use settings::{Block, Database, Location, Settings, Timing};

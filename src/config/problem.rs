@@ -37,6 +37,11 @@ impl Problem {
         Self { place, key: key.into(), message: message.into(), file: file.into() }
     }
 
+    /// The same place, with these words.
+    pub(super) fn saying(&self, message: String) -> Self {
+        Self { message, ..self.clone() }
+    }
+
     /// Where it is.
     #[must_use]
     pub fn place(&self) -> &Place {

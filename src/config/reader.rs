@@ -39,6 +39,11 @@ impl<'a> Reader<'a> {
         self.problems.borrow_mut().push(Problem::new(self.file, place, key, message));
     }
 
+    /// What may turn out to be wrong with the value of this node, but for the words.
+    pub(super) fn problem(&self, node: &Node<'_>) -> Problem {
+        Problem::new(self.file, self.place(node, |site| site.value), &node.path, "")
+    }
+
     /// The value of this node is wrong.
     pub(super) fn refuse(&self, node: &Node<'_>, message: impl Into<String>) {
         self.add(self.place(node, |site| site.value), &node.path, message);

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Glob, Schedule};
+use super::{Glob, Http, Schedule};
 use crate::plan::{DatabaseName, Limit, RuleBook, Share, WalPolicy, Window};
 
 pub(super) const EVERY: Duration = Duration::from_secs(30);
@@ -18,8 +18,8 @@ pub(super) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4A
 /// A config that was found valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Where to listen for HTTP; nothing where that is turned off. Default: 127.0.0.1:9925.
-    pub listen: Option<SocketAddr>,
+    /// The listener.
+    pub http: Http,
     /// The folder of what must be remembered, an absolute path; nothing where nothing is. Default: the
     /// first of `$STATE_DIRECTORY`.
     pub state_dir: Option<PathBuf>,

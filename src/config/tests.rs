@@ -47,10 +47,13 @@ fn the_documented_file_says_the_defaults() {
 fn the_documented_file_shows_every_key() {
     let shown: HashSet<&str> = EXAMPLE
         .lines()
-        .filter_map(|line| line.trim_start_matches("# ").split_once(" = "))
-        .map(|(key, _)| key)
+        .map(|line| line.trim_start_matches("# "))
+        .filter_map(|line| {
+            let table = || line.strip_prefix("[http.")?.strip_suffix(']');
+            line.split_once(" = ").map(|(key, _)| key).or_else(table)
+        })
         .collect();
-    for key in [known::SINGLE, known::HTTP, known::DATABASE, known::TABLE].concat() {
+    for key in [known::SINGLE, known::HTTP, known::TLS, known::DATABASE, known::TABLE].concat() {
         assert!(shown.contains(key), "`{key}` is not shown");
     }
     for key in [known::STATE, known::CLOCK, known::ABANDONED].concat() {
@@ -61,12 +64,16 @@ fn the_documented_file_shows_every_key() {
 #[test]
 fn the_values_that_the_documented_file_only_mentions_are_values() {
     let start = |line: &str, key: &str| line.starts_with(&format!("# {key} = "));
-    let uncommented: Vec<&str> = EXAMPLE
+    let example = EXAMPLE.replace("$2y$10$...", HASH);
+    let uncommented: Vec<&str> = example
         .lines()
         .filter(|line| !["every", "expires", "path"].iter().any(|key| line.starts_with(key)))
         .map(|line| {
             let known = [known::SINGLE, known::DATABASE, known::TABLE].concat();
-            if known.iter().any(|key| start(line, key)) { &line[2..] } else { line }
+            let is_table = line.starts_with("# [http.");
+            let is_key =
+                [&known[..], known::TLS, &["prometheus"]].concat().iter().any(|key| start(line, key));
+            if is_table || is_key { &line[2..] } else { line }
         })
         .collect();
     let settings = read(&uncommented.join("\n")).unwrap();
@@ -74,6 +81,7 @@ fn the_values_that_the_documented_file_only_mentions_are_values() {
     assert_eq!(settings.blocks[0].template.budget, Some(20 * SECOND));
     assert!(!settings.blocks[0].template.rules.rules(&[])[0].clock.as_ref().unwrap().is_expiry());
     assert_eq!(settings.state_dir.as_deref(), Some(Path::new("/var/lib/keysweep")));
+    assert!(settings.http.tls.is_some() && settings.http.users.len() == 1);
     let template = &settings.blocks[0].template;
     assert!(template.window.is_some() && template.max_share.is_some());
 }
@@ -94,7 +102,7 @@ fn a_block_has_a_path_or_a_pattern_and_not_both() {
 #[test]
 fn a_name_and_a_path_are_enough() {
     let settings = read(MINIMAL).unwrap();
-    assert_eq!(settings.listen, Some("127.0.0.1:9925".parse().unwrap()));
+    assert_eq!(settings.http.listen, Some("127.0.0.1:9925".parse().unwrap()));
     let database = &settings.blocks[0].template;
     assert_eq!(database.name.as_str(), "payments");
     assert_eq!(database.path, Path::new("/var/lib/payments/app.db"));
@@ -411,8 +419,7 @@ fn what_is_wrong_at_the_top_is_refused_where_it_is() {
         ("[defaults]\nname = \"a\"", "2:1: defaults.name: ", "unknown key"),
         ("[defaults]\nbatch = 0\n", "2:9: defaults.batch: ", "expected an integer from 1 to 100"),
         ("[defaults]\nschedule = \"* * * * *\"\nevery = \"1s\"", "3:9: defaults.every: ", "found both"),
-        ("http = 5", "1:8: http: ", "expected a table of listen, found the integer 5"),
-        ("[http.tls]\ncert = \"a\"", "1:7: http.tls: ", "`tls` is not in this version"),
+        ("http = 5", "1:8: http: ", "expected a table of listen, tls, users, found the integer 5"),
         ("http.listen = \"localhost:9925\"", "1:15: http.listen: ", "expected an IP address and a port"),
         ("http.listen = 9925", "1:15: http.listen: ", "expected an IP address and a port"),
         ("\"http.listen\" = \"\"", "1:1: \"http.listen\": ", "unknown key"),
@@ -473,6 +480,64 @@ fn a_retention_is_no_shorter_than_the_promise() {
         "6:11: database[0].table[0].promise: ",
         "above 0",
     );
+}
+
+const HASH: &str = "$2y$05$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
+
+#[test]
+fn the_listener_takes_a_certificate_and_users() {
+    let text = format!(
+        "[http.tls]\ncert = \"/c\"\nkey = \"/k\"\n[http.users]\nProm = \"{HASH}\"\n\"a.b\" = \"{HASH}\"\n"
+    );
+    let http = read(&format!("{text}{MINIMAL}")).unwrap().http;
+    assert_eq!(http.users.keys().collect::<Vec<_>>(), ["Prom", "a.b"]);
+    assert_eq!(http.tls.as_ref().map(Tls::cert), Some("/c".as_ref()));
+    assert!(!format!("{http:?}").contains("$2y$"));
+    let moved = read(&format!("\n\n{text}{MINIMAL}")).unwrap().http;
+    assert_eq!(http, moved, "another line is no other certificate");
+    let variables = [("KEYSWEEP__HTTP__TLS__CERT", "/other"), ("KEYSWEEP__HTTP__USERS__ANN", HASH)];
+    let http = with_variables(&format!("{text}{MINIMAL}"), &variables).unwrap().http;
+    assert_eq!((http.tls.as_ref().map(Tls::cert), http.users.len()), (Some("/other".as_ref()), 3));
+    let error = http.terms().unwrap_err().to_string();
+    assert!(
+        error.starts_with("environment variable KEYSWEEP__HTTP__TLS__CERT: http.tls.cert: /other: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_the_listener_is_refused_without_a_word_of_what_was_found() {
+    let weak = HASH.replace("$05$", "$03$");
+    for (lines, place, telling) in [
+        ("[http.tls]\ncert = \"/c\"", "1:1: http.tls: ", "`key` is missing"),
+        ("[http.tls]\ncert = \"c\"\nkey = \"/k\"", "2:8: http.tls.cert: ", "an absolute path"),
+        ("[http.tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/x\"", "4:1: http.tls.ca: ", "unknown key"),
+        ("[http.users]", "1:1: http.users: ", "at least one user"),
+        ("[http]\nusers = \"hunter2\"", "2:9: http.users: ", "a table of names"),
+        ("[http.users]\nprom = \"hunter2\"", "2:8: http.users.prom: ", "a bcrypt hash (60 characters"),
+        ("[http.users]\nprom = 2002", "2:8: http.users.prom: ", "a bcrypt hash: text"),
+        (
+            &format!("[http.users]\nprom = \"{weak}\""),
+            "2:8: http.users.prom: ",
+            "a cost from 4 to 15, found 3",
+        ),
+        (&format!("[http.users]\n\"a:b\" = \"{HASH}\""), "2:9: http.users.\"a:b\": ", "no colon"),
+        (&format!("[http.users]\n\"\" = \"{HASH}\""), "2:6: http.users.\"\": ", "at least one character"),
+    ] {
+        let file = format!("{lines}\n{MINIMAL}");
+        refused(&file, place, telling);
+        let shown = read(&file).unwrap_err().to_string();
+        assert!(!["hunter2", "2002", "L6Bc"].iter().any(|secret| shown.contains(secret)), "{shown}");
+    }
+}
+
+#[test]
+fn passwords_in_plain_text_are_seen_where_others_can_read_them() {
+    let shows = |lines: &str| {
+        read(&format!("{lines}[http.users]\na = \"{HASH}\"\n{MINIMAL}")).unwrap().http.shows_passwords()
+    };
+    let (open, tls) = ("[http]\nlisten = \"0.0.0.0:1\"\n", "[http.tls]\ncert = \"/c\"\nkey = \"/k\"\n");
+    assert!(shows(open) && !shows("") && !shows(&format!("{open}{tls}")));
 }
 
 #[test]
@@ -547,11 +612,11 @@ fn a_variable_overrides_a_single_value_and_is_read_as_toml_or_text() {
         ("PATH", "/bin"),
     ];
     let settings = with_variables(&file, &variables).unwrap();
-    assert_eq!(settings.listen, Some("[::1]:80".parse().unwrap()));
+    assert_eq!(settings.http.listen, Some("[::1]:80".parse().unwrap()));
     let database = &settings.blocks[0].template;
     assert_eq!((database.batch.rows(), database.busy_timeout), (50, 7 * SECOND));
     assert_eq!(database.timing, Timing::Every(45 * SECOND));
-    assert_eq!(with_variables(MINIMAL, &[("KEYSWEEP__HTTP__LISTEN", "")]).unwrap().listen, None);
+    assert_eq!(with_variables(MINIMAL, &[("KEYSWEEP__HTTP__LISTEN", "")]).unwrap().http.listen, None);
 }
 
 #[test]
@@ -580,7 +645,10 @@ fn a_variable_that_cannot_be_meant_is_refused_by_its_name() {
         ("KEYSWEEP__", "1", "names no value"),
         ("KEYSWEEP__http__listen", "", "in upper case"),
         ("KEYSWEEP__HTTP__LISTEN[0]", "", "names no value"),
-        ("KEYSWEEP__HTTP__TLS__CERT", "", "`tls` is not in this version"),
+        ("KEYSWEEP__HTTP__TLS", "/x", "http.tls: expected a table of cert, key"),
+        ("KEYSWEEP__HTTP__USERS", "hunter2", "http.users: expected a table of names"),
+        ("KEYSWEEP__HTTP__USERS__PROM", "hunter2", "http.users.prom: expected a bcrypt hash"),
+        ("KEYSWEEP__DEFAULTS__TLS__CERT", "/x", "names no value"),
         ("KEYSWEEP__STATE_DIR", "x", "state_dir: expected an absolute path"),
         ("KEYSWEEP__STATEDIR", "/x", "names no value"),
         ("STATE_DIRECTORY", "keysweep:/x", "expected an absolute path"),
@@ -593,6 +661,7 @@ fn a_variable_that_cannot_be_meant_is_refused_by_its_name() {
         let shown = with_variables(MINIMAL, &[(name, value)]).unwrap_err().to_string();
         assert!(shown.starts_with(&format!("environment variable {name}: ")), "{name}: {shown}");
         assert!(shown.contains(telling) && shown.lines().count() == 1, "{name}: {shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
     }
 }
 

@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use crate::config::{ConfigError, Problem, Settings};
+use crate::listener::Terms;
 
 /// What reads the config again when it is asked. A clone is the same one.
 #[derive(Clone)]
@@ -30,12 +31,20 @@ impl Reload {
         self.asked.notified().await;
     }
 
+    /// The config, and certificate and users of its listener.
+    ///
     /// # Errors
     /// Every problem, in one line.
-    pub(super) async fn load(&self) -> Result<Settings, String> {
+    pub(super) async fn load(&self) -> Result<(Settings, Terms), String> {
         let load = Arc::clone(&self.load);
-        let read =
-            spawn_blocking(move || load()).await.map_err(|error| format!("reading broke off: {error}"))?;
+        let read = spawn_blocking(move || with_terms(load()?))
+            .await
+            .map_err(|error| format!("reading broke off: {error}"))?;
         read.map_err(|error| error.problems().iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
     }
+}
+
+fn with_terms(settings: Settings) -> Result<(Settings, Terms), ConfigError> {
+    let terms = settings.http.terms()?;
+    Ok((settings, terms))
 }

@@ -1,5 +1,10 @@
 //! The listener: answers from memory only.
 
+mod connection;
+mod crowd;
+mod gate;
+mod renewal;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +15,7 @@ use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -22,14 +23,16 @@ use tracing::warn;
 use super::Observer;
 use super::page::{Page, STYLE};
 use super::pieces::Pieces;
+use crate::listener::Door;
 use crate::plan::UnixTime;
+use connection::{Conversation, Patience};
+use crowd::Crowd;
+use gate::Gate;
 
-/// More clients than any monitoring has; the next ones wait in the kernel's queue.
+/// More clients at once than any monitoring has.
 const CONNECTIONS: usize = 256;
 /// Longest life of a connection, from the first byte to the last: it serves one request.
-const CONNECTION: Duration = Duration::from_secs(10);
-/// The largest head of a request, and of an answer what waits for its reader, in bytes.
-const BUFFER: usize = 16 << 10;
+const PATIENCE: Patience = Patience { request: Duration::from_secs(5), whole: Duration::from_secs(10) };
 /// How long a shutdown lets the clients go on that it finds.
 const GRACE: Duration = Duration::from_secs(1);
 /// When a connection cannot be accepted, for want of file descriptors, trying at once would spin.
@@ -50,16 +53,21 @@ const POLICY: [(HeaderName, &str); 4] = [
 /// Whether the runtime and the scheduler still turn.
 pub type Alive = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Serves until `shutdown`, and ends at most about a second after it, whatever the clients do.
+/// Serves until `shutdown`, on the terms of the door, and ends at most about a second after it, whatever the
+/// clients do.
 pub async fn serve(
     listener: TcpListener,
+    door: Door,
     observer: Observer,
     alive: Alive,
     now: fn() -> UnixTime,
     shutdown: CancellationToken,
 ) {
     let connections = TaskTracker::new();
-    let accepting = accept(listener, routes(observer, alive, now), connections.clone(), shutdown.clone());
+    connections.spawn(renewal::renew(door.clone(), now, shutdown.clone()));
+    let routes = routes(observer, alive, now);
+    let conversation = Conversation { routes, gate: Gate::new(), patience: PATIENCE };
+    let accepting = accept(listener, door, conversation, connections.clone(), shutdown.clone());
     shutdown.run_until_cancelled(accepting).await;
     connections.close();
     connections.wait().await;
@@ -67,25 +75,35 @@ pub async fn serve(
 
 async fn accept(
     listener: TcpListener,
-    routes: Router,
+    door: Door,
+    conversation: Conversation,
     connections: TaskTracker,
     shutdown: CancellationToken,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let crowd = Crowd::new(CONNECTIONS);
     let mut refused = false;
-    while let Ok(slot) = slots.clone().acquire_owned().await {
+    loop {
         let accepted = listener.accept().await;
         refused = note_refusal(refused, accepted.as_ref().err());
         let Ok((stream, _)) = accepted else {
             tokio::time::sleep(ACCEPT_REST).await;
             continue;
         };
-        let conversation = converse(stream, routes.clone(), shutdown.clone(), CONNECTION);
+        let Some(place) = crowd.enter().await else { return };
+        let held = conversation.clone().hold(stream, place, door.terms());
+        let stopped = stopped(shutdown.clone());
         connections.spawn(async move {
-            conversation.await;
-            drop(slot);
+            tokio::select! {
+                () = held => {}
+                () = stopped => {}
+            }
         });
     }
+}
+
+async fn stopped(shutdown: CancellationToken) {
+    shutdown.cancelled().await;
+    tokio::time::sleep(GRACE).await;
 }
 
 /// One line when it starts, not one for each client that is kept waiting.
@@ -96,23 +114,6 @@ fn note_refusal(refused_before: bool, error: Option<&std::io::Error>) -> bool {
         warn!(error = error.to_string().as_str(), "status and metrics cannot be served at present");
     }
     error.is_some()
-}
-
-/// One request on one connection. A client that stays slow is cut off, and that is no news.
-async fn converse(stream: TcpStream, routes: Router, shutdown: CancellationToken, longest: Duration) {
-    let service = TowerToHyperService::new(routes);
-    let connection = http1::Builder::new()
-        .keep_alive(false)
-        .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(stream), service);
-    let stopped = async {
-        shutdown.cancelled().await;
-        tokio::time::sleep(GRACE).await;
-    };
-    tokio::select! {
-        _ = tokio::time::timeout(longest, connection) => {}
-        () = stopped => {}
-    }
 }
 
 #[derive(Clone)]
@@ -187,6 +188,7 @@ fn failed(words: String, code: StatusCode) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listener::Terms;
     use crate::observe::{Status, sample};
     use std::io::{Read, Write};
     use std::net::{Shutdown, SocketAddr, TcpStream as Client};
@@ -195,7 +197,7 @@ mod tests {
     use tokio::time::timeout;
 
     /// Long enough for a slow machine; a test that hangs fails here.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const LONGEST: Duration = Duration::from_secs(20);
 
     struct Running {
         address: SocketAddr,
@@ -213,6 +215,7 @@ mod tests {
         let alive_now: Alive = Arc::new(move || asked.load(Ordering::Relaxed));
         let server = tokio::spawn(serve(
             listener,
+            Door::new(Terms::default()),
             observer.clone(),
             alive_now,
             || UnixTime::from_millis(0),
@@ -242,7 +245,7 @@ mod tests {
 
     fn connect(address: SocketAddr) -> Client {
         let client = Client::connect(address).unwrap();
-        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.set_read_timeout(Some(LONGEST)).unwrap();
         client
     }
 
@@ -329,10 +332,10 @@ mod tests {
         half_open.write_all(b"GET /met").unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let routes = routes(sample::observer(), Arc::new(|| true), || UnixTime::from_millis(0));
-        let short = Duration::from_millis(20);
-        timeout(PATIENCE, converse(stream, routes, CancellationToken::new(), short))
-            .await
-            .expect("it is cut off");
+        let short = Patience { request: Duration::from_millis(20), whole: LONGEST };
+        let conversation = Conversation { routes, gate: Gate::new(), patience: short };
+        let place = Crowd::new(1).enter().await.unwrap();
+        timeout(LONGEST, conversation.hold(stream, place, Terms::default())).await.expect("it is cut off");
         half_open.shutdown(Shutdown::Write).ok();
         let mut rest = Vec::new();
         assert_eq!(half_open.read_to_end(&mut rest).unwrap_or(0), 0, "{rest:?}");

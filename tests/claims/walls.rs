@@ -7,24 +7,28 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("clock", &["plan"]),
-    ("config", &["plan"]),
+    ("listener", &["plan"]),
+    ("config", &["listener", "plan"]),
     ("memory", &["config", "plan"]),
     ("discover", &["config", "plan"]),
     ("store", &["plan"]),
-    ("observe", &["plan"]),
+    ("observe", &["listener", "plan"]),
     ("tick", &["plan", "store"]),
     ("census", &["plan", "store"]),
     ("schedule", &["clock", "config", "plan"]),
     ("record", &["clock", "plan", "store"]),
     (
         "daemon",
-        &["census", "clock", "config", "discover", "memory", "observe", "plan", "schedule", "store", "tick"],
+        &[
+            "census", "clock", "config", "discover", "listener", "memory", "observe", "plan", "schedule",
+            "store", "tick",
+        ],
     ),
     (
         "cli",
         &[
-            "census", "clock", "config", "daemon", "discover", "memory", "observe", "plan", "record",
-            "schedule", "store", "tick",
+            "census", "clock", "config", "daemon", "discover", "listener", "memory", "observe", "plan",
+            "record", "schedule", "store", "tick",
         ],
     ),
 ];
