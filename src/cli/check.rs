@@ -2,6 +2,7 @@
 
 mod guards;
 mod line;
+mod listener;
 mod table;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ use crate::plan::{
 use crate::store::sqlite::{Access, Sqlite};
 use crate::store::{Examine, Store};
 use line::Line;
+use listener::look_at_listener;
 use table::{look_at_rows, look_at_table};
 
 #[derive(Debug, clap::Args)]
@@ -34,9 +36,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, settings: Settings, printer: &Printer) -> Result<Outcome, Exit> {
     let folder = settings.state_dir.clone();
+    let of_listener = look_at_listener(&settings.http);
     let (memory, faulty) = guards::memory(folder.as_deref());
     let Chosen { members, troubles, empty } = chosen(settings, args.database.as_deref())?;
-    let mut outcome = Outcome::Yes;
+    let mut outcome = of_listener.iter().map(Line::outcome).fold(Outcome::Yes, Ord::max);
+    of_listener.iter().try_for_each(|line| line.print_of_listener(printer))?;
     runtime()?.block_on(async {
         for Member { database, taken, .. } in &members {
             let mut lines = match taken {

@@ -12,8 +12,10 @@ use crate::daemon::{self, Entrance, Reload};
 use crate::memory::{Memory, Role};
 
 /// What is said of [`Http::shows_passwords`].
-pub(super) const SHOWN_PASSWORDS: &str = "http.users without http.tls: passwords pass the network in plain text; \
-    set cert and key in [http.tls], or listen on 127.0.0.1";
+pub(super) const SHOWN_PASSWORDS: (&str, &str) = (
+    "http.users without http.tls: passwords pass the network in plain text",
+    "set cert and key in [http.tls], or listen on 127.0.0.1",
+);
 
 pub(super) fn run(settings: Settings, path: &Path) -> Result<Outcome, Exit> {
     let runtime = runtime()?;
@@ -47,7 +49,8 @@ async fn entrance(http: &Http) -> Result<Option<Entrance>, Exit> {
         ))
     })?;
     if http.shows_passwords() {
-        tracing::warn!("{SHOWN_PASSWORDS}");
+        let (what, remedy) = SHOWN_PASSWORDS;
+        tracing::warn!(remedy, "{what}");
     }
     Ok(Some(Entrance { listener, terms }))
 }

@@ -49,6 +49,12 @@ impl Tls {
         &self.cert
     }
 
+    /// The file of the key.
+    #[must_use]
+    pub fn key(&self) -> &Path {
+        &self.key
+    }
+
     /// Reads both files. This blocks.
     ///
     /// # Errors

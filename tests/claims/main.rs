@@ -25,6 +25,7 @@ mod idle;
 mod index;
 mod instants;
 mod invariant;
+mod listener;
 mod locked;
 mod locks;
 mod logs;

@@ -52,6 +52,10 @@ impl Line {
         Self { table: None, verdict: Verdict::Advice, what, remedy: Some(remedy.into()) }
     }
 
+    pub(super) fn fault(what: String, remedy: &str) -> Self {
+        Self { verdict: Verdict::Fault, ..Self::advice(what, remedy) }
+    }
+
     pub(super) fn hold(table: Option<&Rule>, reason: HoldReason, why: &Failure) -> Self {
         Self { verdict: Verdict::Hold(reason), ..Self::failure(table, why) }
     }
@@ -90,10 +94,20 @@ impl Line {
     }
 
     pub(super) fn print(&self, database: &DatabaseName, printer: &Printer) -> Result<(), Exit> {
+        self.print_of(Some(database), printer)
+    }
+
+    /// A line that concerns no database.
+    pub(super) fn print_of_listener(&self, printer: &Printer) -> Result<(), Exit> {
+        self.print_of(None, printer)
+    }
+
+    fn print_of(&self, database: Option<&DatabaseName>, printer: &Printer) -> Result<(), Exit> {
         let Self { table, verdict, what, remedy } = self;
+        let database = database.map(DatabaseName::as_str);
         if printer.is_json() {
             printer.line(json!({
-                "database": database.as_str(),
+                "database": database,
                 "table": table,
                 "severity": verdict.name(),
                 "reason": verdict.reason(),
@@ -103,7 +117,7 @@ impl Line {
             return Ok(());
         }
         let place = table.as_ref().map_or(String::new(), |table| format!("/{table}"));
-        printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database))?;
+        printer.line(format_args!("{:6} {}{place}: {what}", verdict.name(), database.unwrap_or("http")))?;
         if let Some(remedy) = remedy {
             printer.line(format_args!("       -> {remedy}"))?;
         }

@@ -7,6 +7,7 @@ pub mod database;
 pub mod faked;
 pub mod frozen;
 pub mod holder;
+pub mod identity;
 pub mod library;
 pub mod lock;
 pub mod prometheus;

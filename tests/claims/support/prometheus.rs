@@ -22,11 +22,16 @@ pub struct Prometheus {
 impl Prometheus {
     /// Start it on a free port, with a store of its own.
     pub fn scraping(target: SocketAddr) -> Self {
+        Self::scraping_by(target, "")
+    }
+
+    /// The same with further keys of its job, each followed by a comma.
+    pub fn scraping_by(target: SocketAddr, keys: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("prometheus.yml");
         let text = format!(
             "global: {{ scrape_interval: 1s, scrape_timeout: 1s }}\n\
-             scrape_configs: [{{ job_name: keysweep, static_configs: [{{ targets: ['{target}'] }}] }}]\n"
+             scrape_configs: [{{ job_name: keysweep, {keys} static_configs: [{{ targets: ['{target}'] }}] }}]\n"
         );
         std::fs::write(&config, text).unwrap();
         let mut child = Command::new("/usr/bin/prometheus")
