@@ -14,7 +14,7 @@ use crate::config::{Database, Timing};
 use crate::discover::Member;
 use crate::memory::Memory;
 use crate::observe::{MetricsError, Observer};
-use crate::plan::{DatabaseName, Event, Report};
+use crate::plan::{DatabaseName, Event, Report, UnixTime};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
 use crate::store::sqlite::{Learnt, Openings};
 
@@ -174,13 +174,19 @@ impl Fleet {
                 counting.count().await;
             }
         }));
-        let bell = self.belfry.hang(timing, bell_late, self.rope(&member.database.name, bell));
+        let bell = self.belfry.hang(timing, bell_late, self.rope(&member.database, bell));
         AtWork { stop, tasks, _bell: Some(bell) }
     }
 
-    fn rope(&self, label: &DatabaseName, bell: Arc<Bell>) -> Rope {
-        let (label, observer) = (label.clone(), self.observer.clone());
-        Rope { bell, announce: Arc::new(move |next| observer.next_tick(&label, next)) }
+    fn rope(&self, database: &Database, bell: Arc<Bell>) -> Rope {
+        let (label, observer) = (database.name.clone(), self.observer.clone());
+        let (timing, budget) = (database.timing.clone(), database.budget.unwrap_or_default());
+        let announce = move |next: Option<UnixTime>| {
+            observer.next_tick(&label, next);
+            // Rings during a tick become one: a budget that is longer sets the pace.
+            observer.tick_interval(&label, next.map(|next| interval(&timing, next).max(budget)));
+        };
+        Rope { bell, announce: Arc::new(announce) }
     }
 
     /// Tell what a tick would that found its database held, once the last word of a worker before is said.
@@ -205,6 +211,7 @@ impl Fleet {
 
 fn tell_held(observer: &Observer, database: DatabaseName, reports: Vec<Report>) {
     observer.next_tick(&database, None);
+    observer.tick_interval(&database, None);
     let failed = reports.iter().find_map(|report| report.error.clone());
     for report in reports {
         observer.tell(&Event::Swept(report));

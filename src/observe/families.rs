@@ -80,6 +80,12 @@ pub(super) const OF_A_DATABASE: &[Family<DatabaseMetrics>] = &[
         samples: |place, out| out.measured(&place.next_tick),
     },
     Family {
+        name: "keysweep_tick_interval_seconds",
+        kind: Kind::Gauge,
+        help: "From the next tick to the one after it, by schedule and budget.",
+        samples: |place, out| out.measured(&place.tick_interval),
+    },
+    Family {
         name: "keysweep_wal_bytes",
         kind: Kind::Gauge,
         help: "Size of the write-ahead log.",

@@ -44,6 +44,7 @@ pub(super) struct DatabaseMetrics {
     pub(super) wal_bytes: Measured,
     pub(super) free_bytes: Measured,
     pub(super) next_tick: Measured,
+    pub(super) tick_interval: Measured,
 }
 
 /// The series of one table.

@@ -126,6 +126,12 @@ impl Observer {
         locked(&self.0.status).next_tick(database, at);
     }
 
+    /// From the database's next tick to the one after it; nothing while that is not known. An alert on ticks that
+    /// are missing needs it, because schedules range from a second to a month.
+    pub fn tick_interval(&self, database: &DatabaseName, interval: Option<Duration>) {
+        self.0.metrics.tick_interval(database, interval);
+    }
+
     /// How often the database's rows are counted from now on.
     pub fn census_interval(&self, database: &DatabaseName, interval: Duration) {
         self.0.metrics.census_interval(database, interval);

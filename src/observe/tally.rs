@@ -40,6 +40,11 @@ impl Metrics {
         self.in_database(database, |place| place.next_tick.set(at.map(UnixTime::seconds)));
     }
 
+    pub(super) fn tick_interval(&self, database: &DatabaseName, interval: Option<Duration>) {
+        let seconds = interval.map(|interval| interval.as_secs_f64());
+        self.in_database(database, |place| place.tick_interval.set(seconds));
+    }
+
     pub(super) fn census_interval(&self, database: &DatabaseName, interval: Duration) {
         self.find(database, |database| {
             let tables = database.tables.values();
