@@ -16,7 +16,7 @@ const HOSTILE: &str = r#"a<b>&"c'"#;
 const HOSTILE_ESCAPED: &str = "a&lt;b&gt;&amp;&quot;c&#39;";
 
 /// Every family of DESIGN's section on metrics that a database and its tables have.
-const FAMILIES: [&str; 30] = [
+const FAMILIES: [&str; 31] = [
     "keysweep_rows",
     "keysweep_expired_rows",
     "keysweep_unreadable_rows",
@@ -41,6 +41,7 @@ const FAMILIES: [&str; 30] = [
     "keysweep_wal_bytes",
     "keysweep_free_bytes",
     "keysweep_next_tick_timestamp_seconds",
+    "keysweep_tick_interval_seconds",
     "keysweep_config_last_reload_successful",
     "keysweep_config_last_reload_success_timestamp_seconds",
     "keysweep_build_info",

@@ -32,6 +32,7 @@ mod logs;
 mod looking;
 mod memory;
 mod model;
+mod monitoring;
 mod openings;
 mod ownership;
 mod pace;
