@@ -6,7 +6,7 @@ use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::print::Printer;
-use super::{Exit, Outcome};
+use super::{Exit, Outcome, help};
 use crate::record::{DurableCounter, OperationError, Overflow};
 
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,7 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Operation {
     /// Add an amount once for each scope and key; file and tables are made if they are missing
+    #[command(after_help = help::COUNTER)]
     Add {
         /// The SQLite file
         #[arg(long)]

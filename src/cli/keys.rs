@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Value as Json, json};
 
 use super::print::{Printer, key_json};
-use super::{Exit, Outcome};
+use super::{Exit, Outcome, help};
 use crate::clock;
 use crate::plan::{Limit, UnixTime};
 use crate::record::{Keys, KeysError, RecordError, Response};
@@ -25,8 +25,10 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Operation {
     /// Create file and table if they are missing; prints true
+    #[command(after_help = help::INIT)]
     Init(File),
     /// Reserve a key as pending: true, or false when it is there already
+    #[command(after_help = help::RESERVE)]
     Reserve {
         #[command(flatten)]
         file: File,
@@ -40,6 +42,7 @@ enum Operation {
         expires: UnixTime,
     },
     /// Finish a pending key with its response: true, or false when there is nothing to finish
+    #[command(after_help = help::FINISH)]
     Finish {
         #[command(flatten)]
         file: File,
@@ -53,6 +56,7 @@ enum Operation {
         response: Response,
     },
     /// Print the response of a finished key; prints nothing, exit status 1, when there is none to replay
+    #[command(after_help = help::FETCH)]
     Fetch {
         #[command(flatten)]
         file: File,
@@ -62,12 +66,16 @@ enum Operation {
         now: Now,
     },
     /// The keys that are done and expired, ascending
+    #[command(after_help = help::EXPIRED)]
     Expired(Selection),
     /// Delete these same keys in one transaction, and print the ids that are gone
+    #[command(after_help = help::PURGE)]
     Purge(Selection),
     /// The number of pending and of done keys
+    #[command(after_help = help::COUNTS)]
     Counts(File),
     /// Show on an empty database that deleting a key ends its guarantee
+    #[command(after_help = help::RETENTION_CYCLE)]
     RetentionCycle {
         #[command(flatten)]
         file: File,

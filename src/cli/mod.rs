@@ -6,6 +6,7 @@ mod counter;
 mod demo;
 mod dry_run;
 mod explain;
+mod help;
 mod keys;
 mod package;
 mod pending;
@@ -28,24 +29,13 @@ use print::{Printer, complain};
 /// Deletes idempotency keys and other finished records once their retention has passed, and never
 /// one that is not finished.
 #[derive(Debug, Parser)]
-#[command(name = "keysweep", version, after_help = AFTER_HELP)]
+#[command(name = "keysweep", version, after_help = help::KEYSWEEP)]
 struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
     command: Command,
 }
-
-const AFTER_HELP: &str = "\
-Exit status:
-  0  yes, done; an empty list is an answer
-  1  no: `false`, nothing to replay, a key conflict, a key that is not there, `check` found a fault
-     or a hold, a sweep was held or cut short by a signal
-  2  the call or the config is wrong
-  3  it could not be done, or the answer is not known: busy, I/O, overflow, a failed sweep,
-     no daemon
-
-Answers go to standard output, logs to standard error.";
 
 #[derive(Debug, clap::Args)]
 struct Global {
@@ -73,26 +63,37 @@ enum Format {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the daemon: sweep every database on its schedule until a signal comes
+    #[command(after_help = help::RUN)]
     Run,
     /// One tick of every database in the foreground, then exit: for cron and CronJob
+    #[command(after_help = help::SWEEP)]
     Sweep(sweep::Args),
     /// Look at config, files, schema and counts before letting a deleter near them
+    #[command(after_help = help::CHECK)]
     Check(check::Args),
     /// What a running daemon says, as a table
+    #[command(after_help = help::STATUS)]
     Status(status::Args),
     /// The abandoned rows of a database, oldest first
+    #[command(after_help = help::PENDING)]
     Pending(pending::Args),
     /// One row: its state, its clock column, and why it is kept or due
+    #[command(after_help = help::EXPLAIN)]
     Explain(explain::Args),
     /// The key table's contract, for scripts and tests
+    #[command(after_help = help::KEYS)]
     Keys(keys::Args),
     /// The durable operation: a counter that applies each key once
+    #[command(after_help = help::COUNTER)]
     Counter(counter::Args),
     /// The whole thing on a database of its own, with a simulated application
+    #[command(after_help = help::DEMO)]
     Demo(demo::Args),
     /// Print shell completions
+    #[command(after_help = help::COMPLETIONS)]
     Completions(package::Args),
     /// Print the man page
+    #[command(after_help = help::MAN)]
     Man,
 }
 

@@ -17,6 +17,7 @@ mod crash;
 mod crashed;
 mod daemon;
 mod demo;
+mod documented;
 mod explain;
 mod full_speed;
 mod guards;

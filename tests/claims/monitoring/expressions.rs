@@ -6,28 +6,7 @@ use serde_json::Value;
 
 use super::{DASHBOARD, RULES, shipped};
 use crate::support::prometheus::{Alertmanager, Prometheus};
-use crate::support::{Daemon, Database, Journal, wait_for};
-
-/// A daemon of which everything can be asked: it deletes, a row is abandoned, a table is held.
-struct World {
-    _well: Database,
-    _held: Database,
-    daemon: Daemon,
-}
-
-impl World {
-    fn new() -> Self {
-        let well = Database::with_keys(Journal::Wal, [("a", "done", 1.0), ("open", "pending", 1.0)]);
-        let held = Database::with_keys(Journal::Wal, [("a", "done", 1.0)]);
-        held.shell("CREATE TRIGGER hung AFTER DELETE ON keys BEGIN SELECT 1; END");
-        let block = |name: &str, database: &Database| {
-            let path = database.path();
-            format!("[[database]]\nname = '{name}'\npath = {path:?}\nevery = '200ms'\ncensus = '500ms'\n")
-        };
-        let daemon = Daemon::start(&well.config_text(&(block("well", &well) + &block("held", &held))));
-        Self { _well: well, _held: held, daemon }
-    }
-}
+use crate::support::{Everything, wait_for};
 
 /// The metrics that an expression selects, each with its labels and without what is done to it.
 fn selectors(expression: &str) -> BTreeSet<String> {
@@ -58,7 +37,7 @@ fn has_data(prometheus: &Prometheus, query: &str) {
 
 #[test]
 fn every_selector_of_the_rules_selects_something() {
-    let world = World::new();
+    let world = Everything::start();
     let alertmanager = Alertmanager::start();
     let prometheus = Prometheus::alerting(world.daemon.address(), &shipped(RULES), &alertmanager);
     let groups = wait_for("the rules", || prometheus.api("rules"));
@@ -88,7 +67,7 @@ fn dashboard_queries() -> Vec<String> {
 
 #[test]
 fn every_expression_of_the_dashboard_returns_data() {
-    let world = World::new();
+    let world = Everything::start();
     let prometheus = Prometheus::scraping(world.daemon.address());
     let queries = dashboard_queries();
     assert!(queries.len() > 25, "{queries:?}");

@@ -4,6 +4,7 @@ pub mod application;
 pub mod command;
 pub mod daemon;
 pub mod database;
+pub mod everything;
 pub mod faked;
 pub mod frozen;
 pub mod holder;
@@ -24,6 +25,7 @@ pub use application::Application;
 pub use command::{Answer, keysweep};
 pub use daemon::Daemon;
 pub use database::{Database, Journal};
+pub use everything::Everything;
 
 /// Longer than anything takes that works, also on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
