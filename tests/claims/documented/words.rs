@@ -1,6 +1,7 @@
 //! Severities of a finding, and the chapters of the README.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::{document, same, spans};
 use crate::support::{Database, Journal, keysweep};
@@ -15,22 +16,17 @@ fn found(database: &Database, text: &str) -> Vec<String> {
 
 #[test]
 fn every_severity_is_in_the_readme_and_no_other() {
-    // A file that is not there; a table on which a trigger hangs, and one whose instants are milliseconds.
-    let milliseconds = crate::support::now() * 1_000.0;
-    let database =
-        Database::with_keys(Journal::Wal, [("a", "done", milliseconds), ("b", "done", milliseconds)]);
-    database.shell(
-        "CREATE TABLE other AS SELECT * FROM keys; CREATE UNIQUE INDEX o ON other(id); \
-         CREATE TRIGGER hung AFTER DELETE ON other BEGIN SELECT 1; END; CREATE TABLE plain(id TEXT PRIMARY KEY NOT NULL, \
-         fingerprint TEXT NOT NULL, status TEXT NOT NULL, response TEXT, expires REAL NOT NULL); \
-         INSERT INTO plain SELECT 'x' || value, 'v1', 'done', '{}', NULL FROM generate_series(1, 0);",
-    );
-    let path = database.path();
-    let tables =
-        ["keys", "other", "plain"].map(|table| format!("[[database.table]]\ntable = '{table}'\n")).concat();
-    let text = format!(
-        "[[database]]\nname = 'gone'\npath = '/nowhere/app.db'\n[[database]]\nname = 'app'\npath = {path:?}\n{tables}"
-    );
+    let now = crate::support::now();
+    let database = Database::with_keys(Journal::Wal, [("a", "done", now), ("odd", "odd", now)]);
+    // Instants in milliseconds that are called seconds, and a trigger that hangs on the table.
+    let wrong = Database::with_keys(Journal::Wal, [("a", "done", now * 1e3), ("b", "done", now * 1e3)]);
+    let held = Database::with_keys(Journal::Wal, [("a", "done", now)]);
+    held.shell("CREATE TRIGGER hung AFTER DELETE ON keys BEGIN SELECT 1; END");
+    let block = |name, path: &Path| format!("[[database]]\nname = '{name}'\npath = {path:?}\n");
+    let text = block("odd", &database.path())
+        + &block("wrong", &wrong.path())
+        + &block("held", &held.path())
+        + &block("gone", Path::new("/nowhere/app.db"));
     let seen: BTreeSet<String> = found(&database, &text).into_iter().collect();
     let readme = document("README.md");
     let table = readme.split("\n| severity | meaning |").nth(1).unwrap().split("\n\n").next().unwrap();
@@ -58,7 +54,7 @@ fn the_readme_lists_its_chapters_and_links_only_to_what_is_there() {
     assert!(dead.is_empty(), "links to nowhere: {dead:?}");
     for link in readme.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
         let is_file = !link.starts_with('#') && !link.contains("://");
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(link.split('#').next().unwrap());
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(link.split('#').next().unwrap());
         assert!(!is_file || file.exists(), "a link to {link}, which is not there");
     }
 }
