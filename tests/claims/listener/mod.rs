@@ -1,6 +1,7 @@
 //! Who may speak with the listener, and what becomes of those who do not mean well.
 
 mod certificate;
+mod hostile;
 mod tls;
 mod users;
 
