@@ -1,8 +1,9 @@
 //! `run`: the daemon.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -10,6 +11,11 @@ use super::{Exit, Outcome, runtime};
 use crate::config::{self, Http, Settings};
 use crate::daemon::{self, Entrance, Reload};
 use crate::memory::{Memory, Role};
+
+/// What the kernel keeps for each client, in bytes; it doubles that for its own needs.
+const SEND_BUFFER: u32 = 128 << 10;
+/// Clients that the kernel lets wait until they are accepted, which is at once.
+const BACKLOG: u32 = 1_024;
 
 /// What is said of [`Http::shows_passwords`].
 pub(super) const SHOWN_PASSWORDS: (&str, &str) = (
@@ -43,7 +49,7 @@ pub(super) fn run(settings: Settings, path: &Path) -> Result<Outcome, Exit> {
 async fn entrance(http: &Http) -> Result<Option<Entrance>, Exit> {
     let terms = http.terms().map_err(Exit::wrong)?;
     let Some(address) = http.listen else { return Ok(None) };
-    let listener = TcpListener::bind(address).await.map_err(|error| {
+    let listener = bind(address).map_err(|error| {
         Exit::wrong(format!(
             "cannot listen on {address} (http.listen): {error}; another keysweep, or another program, may have it"
         ))
@@ -53,6 +59,16 @@ async fn entrance(http: &Http) -> Result<Option<Entrance>, Exit> {
         tracing::warn!(remedy, "{what}");
     }
     Ok(Some(Entrance { listener, terms }))
+}
+
+/// As [`TcpListener::bind`] does, but for the buffers: by itself the kernel keeps megabytes for a client that does
+/// not read, which count as this service's memory.
+fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// The first SIGTERM or SIGINT asks to stop between two batches; a second one aborts.

@@ -27,7 +27,6 @@ use crate::listener::Door;
 use crate::plan::UnixTime;
 use connection::{Conversation, Patience};
 use crowd::Crowd;
-use gate::Gate;
 
 /// More clients at once than any monitoring has.
 const CONNECTIONS: usize = 256;
@@ -66,7 +65,7 @@ pub async fn serve(
     let connections = TaskTracker::new();
     connections.spawn(renewal::renew(door.clone(), now, shutdown.clone()));
     let routes = routes(observer, alive, now);
-    let conversation = Conversation { routes, gate: Gate::new(), patience: PATIENCE };
+    let conversation = Conversation::new(routes, PATIENCE);
     let accepting = accept(listener, door, conversation, connections.clone(), shutdown.clone());
     shutdown.run_until_cancelled(accepting).await;
     connections.close();
@@ -333,7 +332,7 @@ mod tests {
         let (stream, _) = listener.accept().await.unwrap();
         let routes = routes(sample::observer(), Arc::new(|| true), || UnixTime::from_millis(0));
         let short = Patience { request: Duration::from_millis(20), whole: LONGEST };
-        let conversation = Conversation { routes, gate: Gate::new(), patience: short };
+        let conversation = Conversation::new(routes, short);
         let place = Crowd::new(1).enter().await.unwrap();
         timeout(LONGEST, conversation.hold(stream, place, Terms::default())).await.expect("it is cut off");
         half_open.shutdown(Shutdown::Write).ok();

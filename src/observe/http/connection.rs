@@ -1,13 +1,13 @@
 //! One client, from its first byte to its last.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::crowd::Place;
+use super::crowd::{Crowd, Place};
 use super::gate::Gate;
 use crate::listener::{Terms, Users};
 
@@ -32,48 +32,63 @@ pub(super) struct Patience {
     pub(super) whole: Duration,
 }
 
+/// An answer of this length, in bytes, is in memory as a whole while its reader takes it.
+const LARGE: u64 = 64 << 10;
+/// So many readers of large answers at once: two hundred of them, each standing still, would hold two hundred copies.
+const READERS_OF_LARGE: usize = 32;
+
 /// All that one conversation needs.
 #[derive(Clone)]
 pub(super) struct Conversation {
-    pub(super) routes: Router,
-    pub(super) gate: Gate,
-    pub(super) patience: Patience,
+    routes: Router,
+    gate: Gate,
+    readers: Crowd,
+    patience: Patience,
+}
+
+/// A client that is in.
+struct Guest {
+    place: Place,
+    /// Among the readers of large answers, once it has one.
+    reads: OnceLock<Place>,
 }
 
 impl Conversation {
+    pub(super) fn new(routes: Router, patience: Patience) -> Self {
+        Self { routes, gate: Gate::new(), readers: Crowd::new(READERS_OF_LARGE), patience }
+    }
+
     /// One request on one connection: no second one is read, so that nothing can be smuggled behind the first. A
     /// client that stays slow is cut off, and that is no news.
     pub(super) async fn hold(self, stream: TcpStream, place: Place, terms: Terms) {
-        let (place, patience) = (Arc::new(place), self.patience);
-        let conversation = self.speak(stream, Arc::clone(&place), terms);
+        let (guest, patience) = (Arc::new(Guest { place, reads: OnceLock::new() }), self.patience);
+        let conversation = self.speak(stream, Arc::clone(&guest), terms);
         tokio::select! {
             () = conversation => {}
-            () = place.dismissed() => {}
-            () = impatient(patience, &place) => {}
+            () = guest.place.dismissed() => {}
+            () = impatient(patience, &guest.place) => {}
         }
     }
 
-    async fn speak(self, stream: TcpStream, place: Arc<Place>, terms: Terms) {
+    async fn speak(self, stream: TcpStream, guest: Arc<Guest>, terms: Terms) {
         let Terms { certificate, users } = terms;
         match certificate {
-            None => self.answer(stream, place, users).await,
+            None => self.answer(stream, guest, users).await,
             Some(certificate) => {
                 if let Ok(stream) = TlsAcceptor::from(certificate.server()).accept(stream).await {
-                    self.answer(stream, place, users).await;
+                    self.answer(stream, guest, users).await;
                 }
             }
         }
     }
 
-    async fn answer<S>(self, stream: S, place: Arc<Place>, users: Option<Arc<Users>>)
+    async fn answer<S>(self, stream: S, guest: Arc<Guest>, users: Option<Arc<Users>>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { routes, gate, .. } = self;
-        let routes = TowerToHyperService::new(routes);
         let service = service_fn(move |request: Request<Incoming>| {
-            let (routes, gate, place, users) = (routes.clone(), gate.clone(), place.clone(), users.clone());
-            async move { answered(request, &routes, &gate, &place, users.as_ref()).await }
+            let (conversation, guest, users) = (self.clone(), Arc::clone(&guest), users.clone());
+            async move { Ok::<_, Infallible>(conversation.answer_to(request, &guest, users.as_ref()).await) }
         });
         let connection = http1::Builder::new()
             .keep_alive(false)
@@ -82,21 +97,26 @@ impl Conversation {
         // Whatever broke off, broke off with a client.
         let _ = connection.await;
     }
-}
 
-async fn answered(
-    request: Request<Incoming>,
-    routes: &TowerToHyperService<Router>,
-    gate: &Gate,
-    place: &Place,
-    users: Option<&Arc<Users>>,
-) -> Result<Response, Infallible> {
-    match gate.admit(&request, users).await {
-        Ok(()) => {
-            place.admit();
-            routes.call(request).await
+    async fn answer_to(
+        self,
+        request: Request<Incoming>,
+        guest: &Guest,
+        users: Option<&Arc<Users>>,
+    ) -> Response {
+        if let Err(refusal) = self.gate.admit(&request, users).await {
+            return refusal;
         }
-        Err(refusal) => Ok(refusal),
+        guest.place.admit();
+        let Ok(answer) = TowerToHyperService::new(self.routes).call(request).await;
+        // Without a length it comes in pieces, of which some are in memory.
+        if answer.body().size_hint().exact().is_none_or(|length| length >= LARGE)
+            && let Some(place) = self.readers.enter_also(&guest.place).await
+        {
+            // There is one request on a connection.
+            let _ = guest.reads.set(place);
+        }
+        answer
     }
 }
 
