@@ -3,6 +3,8 @@
 mod connection;
 mod crowd;
 mod gate;
+mod noted;
+mod readers;
 mod renewal;
 
 use std::convert::Infallible;

@@ -1,23 +1,27 @@
 //! One client, from its first byte to its last.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
 use hyper::Request;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 
-use super::crowd::{Crowd, Place};
-use super::gate::Gate;
+use super::crowd::Place;
+use super::gate::{Gate, OPEN};
+use super::noted::Noted;
+use super::readers::{Readers, Seat};
 use crate::listener::{Terms, Users};
 
 /// The largest head of a request, and of an answer what waits for its reader, in bytes.
@@ -32,46 +36,72 @@ pub(super) struct Patience {
     pub(super) whole: Duration,
 }
 
-/// An answer of this length, in bytes, is in memory as a whole while its reader takes it.
-const LARGE: u64 = 64 << 10;
-/// So many readers of large answers at once: two hundred of them, each standing still, would hold two hundred copies.
-const READERS_OF_LARGE: usize = 32;
+/// So many answers are read at once.
+const SEATS: usize = 32;
 
 /// All that one conversation needs.
 #[derive(Clone)]
 pub(super) struct Conversation {
     routes: Router,
     gate: Gate,
-    readers: Crowd,
+    readers: Readers,
     patience: Patience,
 }
 
 /// A client that is in.
 struct Guest {
     place: Place,
-    /// Among the readers of large answers, once it has one.
-    reads: OnceLock<Place>,
+    /// The pieces of the answer that it took.
+    took: AtomicU64,
+    /// Once it has an answer to read.
+    seat: OnceLock<Seat>,
+    seated: Notify,
+}
+
+impl Guest {
+    fn new(place: Place) -> Self {
+        Self { place, took: AtomicU64::new(0), seat: OnceLock::new(), seated: Notify::new() }
+    }
+
+    fn take(&self) {
+        self.took.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn sit(&self, seat: Seat) {
+        // There is one request on a connection, so this is the first.
+        let _ = self.seat.set(seat);
+        self.seated.notify_one();
+    }
+
+    async fn stands_still(&self, readers: &Readers) {
+        self.seated.notified().await;
+        readers.stands_still(&self.took).await;
+    }
 }
 
 impl Conversation {
     pub(super) fn new(routes: Router, patience: Patience) -> Self {
-        Self { routes, gate: Gate::new(), readers: Crowd::new(READERS_OF_LARGE), patience }
+        Self { routes, gate: Gate::new(), readers: Readers::new(SEATS), patience }
     }
 
     /// One request on one connection: no second one is read, so that nothing can be smuggled behind the first. A
     /// client that stays slow is cut off, and that is no news.
     pub(super) async fn hold(self, stream: TcpStream, place: Place, terms: Terms) {
-        let (guest, patience) = (Arc::new(Guest { place, reads: OnceLock::new() }), self.patience);
+        let (guest, patience) = (Arc::new(Guest::new(place)), self.patience);
+        let readers = self.readers.clone();
         let conversation = self.speak(stream, Arc::clone(&guest), terms);
         tokio::select! {
             () = conversation => {}
             () = guest.place.dismissed() => {}
+            () = guest.stands_still(&readers) => {}
             () = impatient(patience, &guest.place) => {}
         }
     }
 
     async fn speak(self, stream: TcpStream, guest: Arc<Guest>, terms: Terms) {
         let Terms { certificate, users } = terms;
+        let noted = Arc::clone(&guest);
+        let stream = Noted { stream, took: move || noted.take() };
         match certificate {
             None => self.answer(stream, guest, users).await,
             Some(certificate) => {
@@ -108,14 +138,12 @@ impl Conversation {
             return refusal;
         }
         guest.place.admit();
-        let Ok(answer) = TowerToHyperService::new(self.routes).call(request).await;
-        // Without a length it comes in pieces, of which some are in memory.
-        if answer.body().size_hint().exact().is_none_or(|length| length >= LARGE)
-            && let Some(place) = self.readers.enter_also(&guest.place).await
+        if !OPEN.contains(&request.uri().path())
+            && let Some(seat) = self.readers.sit().await
         {
-            // There is one request on a connection.
-            let _ = guest.reads.set(place);
+            guest.sit(seat);
         }
+        let Ok(answer) = TowerToHyperService::new(self.routes).call(request).await;
         answer
     }
 }

@@ -45,15 +45,6 @@ impl Crowd {
 
     /// A place for one more. Nothing where the crowd was closed, which it never is.
     pub(super) async fn enter(&self) -> Option<Place> {
-        self.enter_as(CancellationToken::new()).await
-    }
-
-    /// A place here for somebody who is in already: to be dismissed from here is to be dismissed from there.
-    pub(super) async fn enter_also(&self, place: &Place) -> Option<Place> {
-        self.enter_as(place.leave.clone()).await
-    }
-
-    async fn enter_as(&self, leave: CancellationToken) -> Option<Place> {
         let room = match Arc::clone(&self.room).try_acquire_owned() {
             Ok(room) => room,
             Err(_) => {
@@ -61,6 +52,7 @@ impl Crowd {
                 Arc::clone(&self.room).acquire_owned().await.ok()?
             }
         };
+        let leave = CancellationToken::new();
         let mut members = self.members();
         let id = members.next;
         members.next += 1;

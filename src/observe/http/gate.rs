@@ -20,7 +20,7 @@ const VERIFIED_AT_ONCE: usize = 1;
 /// The longest that a password waits for its turn.
 const TURN: Duration = Duration::from_secs(3);
 /// Probes carry no password, and learn nothing but whether the daemon is well.
-const OPEN: [&str; 2] = ["/livez", "/readyz"];
+pub(super) const OPEN: [&str; 2] = ["/livez", "/readyz"];
 
 /// The gate. A clone is the same one.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ const CROWD: usize = 300;
 const MANY: usize = 10_000;
 const HELD: usize = 400;
 /// What the daemon may grow by, in KiB: 256 clients' buffers and 32 large answers, and room.
-const GROWTH: u64 = 40 * 1024;
+const GROWTH: u64 = 56 * 1024;
 
 fn connect(address: SocketAddr) -> TcpStream {
     let client = TcpStream::connect(address).unwrap();
