@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::print::Printer;
 use super::run::stop_on_signals;
-use super::status::ask;
+use super::status::Asking;
 use super::{Exit, Outcome, runtime};
 use crate::config::{self, Settings};
 use crate::daemon::{self, Entrance, Reload};
@@ -104,6 +104,7 @@ async fn tell(
     stop: &CancellationToken,
 ) -> Result<(), Exit> {
     let uri: Uri = format!("{url}/status.json").parse().map_err(Exit::unknown)?;
+    let asking = Asking { url: uri, ..Asking::default() };
     let end = async {
         match length {
             Some(length) => tokio::time::sleep(length).await,
@@ -115,7 +116,7 @@ async fn tell(
     timer.tick().await;
     loop {
         tokio::select! {
-            _ = timer.tick() => printer.line(line(application, &ask(&uri).await?))?,
+            _ = timer.tick() => printer.line(line(application, &asking.ask().await?))?,
             () = &mut end => return Ok(()),
             () = stop.cancelled() => return Ok(()),
         }

@@ -174,9 +174,9 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
     }
 }
 
-/// Where a daemon under this config listens; nothing where there is no config to tell.
-fn listening(path: &Path) -> Option<std::net::SocketAddr> {
-    config::load(path).ok()?.http.listen
+/// The listener of a daemon under this config; nothing where there is no config to tell.
+fn listening(path: &Path) -> Option<config::Http> {
+    Some(config::load(path).ok()?.http)
 }
 
 fn settings(path: &Path) -> Result<Settings, Exit> {

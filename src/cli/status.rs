@@ -1,38 +1,47 @@
 //! `status`: what a running daemon says, as a table.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+mod asking;
 
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::body::Bytes;
-use hyper::{Request, Uri};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use std::path::PathBuf;
+
+use hyper::Uri;
+
+pub(super) use asking::Asking;
 
 use super::print::Printer;
 use super::{Exit, Outcome, runtime};
+use crate::config::{Http, LISTEN};
 use crate::observe::{DatabaseStatus, Status, TableStatus};
 use crate::plan::UnixTime;
 
-/// The longest that a daemon may take to answer; it answers from memory.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The largest answer that is read, in bytes.
-const LARGEST: usize = 64 << 20;
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Where the daemon listens [default: as the config says, else http://127.0.0.1:9925]
+    /// Where the daemon listens, with a user where it asks for one: https://USER@HOST:PORT [default: as the config says,
+    /// else http://127.0.0.1:9925]
     #[arg(long)]
     url: Option<Uri>,
+    /// Certificates in PEM: those that may have issued the daemon's, or its own [default: the config's http.tls.cert,
+    /// else those of the distribution]
+    #[arg(long)]
+    cacert: Option<PathBuf>,
+    /// A file whose first line is the user's password
+    #[arg(long)]
+    password_file: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, configured: Option<SocketAddr>, printer: &Printer) -> Result<Outcome, Exit> {
-    let address = configured.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 9925)));
+/// The password, where there is no file of it.
+const PASSWORD: &str = "KEYSWEEP_PASSWORD";
+
+pub(super) fn run(args: &Args, configured: Option<Http>, printer: &Printer) -> Result<Outcome, Exit> {
+    let http = configured.unwrap_or_default();
     let url = match &args.url {
         Some(url) => url.clone(),
-        None => format!("http://{address}").parse().map_err(Exit::wrong)?,
+        None => url_of(&http)?,
     };
-    let status = runtime()?.block_on(ask(&url))?;
+    let configured = http.tls.map(|tls| tls.cert().to_owned());
+    let trusted = args.cacert.clone().or(configured);
+    let password = password(args)?;
+    let status = runtime()?.block_on(Asking { url, trusted, password }.ask())?;
     if printer.is_json() {
         let json = serde_json::to_string(&status).map_err(Exit::unknown)?;
         printer.line(json)?;
@@ -42,53 +51,17 @@ pub(super) fn run(args: &Args, configured: Option<SocketAddr>, printer: &Printer
     Ok(Outcome::Yes)
 }
 
-/// `GET /status.json` of the daemon at this address.
-pub(super) async fn ask(url: &Uri) -> Result<Status, Exit> {
-    let no = |why: String| {
-        Exit::unknown(format!(
-            "no answer from a daemon at {url}: {why}; does it run, and does it listen there?"
-        ))
-    };
-    match tokio::time::timeout(PATIENCE, get(url)).await {
-        Err(_) => Err(no(format!("nothing came within {PATIENCE:?}"))),
-        Ok(Err(GetError::Url(why))) => Err(Exit::wrong(format!("--url {url}: {why}"))),
-        Ok(Err(GetError::Answer(why))) => Err(no(why)),
-        Ok(Ok(body)) => {
-            serde_json::from_slice(&body).map_err(|error| no(format!("it is no keysweep status: {error}")))
-        }
-    }
+fn url_of(http: &Http) -> Result<Uri, Exit> {
+    let address = http.listen.unwrap_or(LISTEN);
+    let scheme = if http.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{address}").parse().map_err(Exit::wrong)
 }
 
-enum GetError {
-    Url(&'static str),
-    Answer(String),
-}
-
-impl<E: std::error::Error> From<E> for GetError {
-    fn from(error: E) -> Self {
-        Self::Answer(error.to_string())
-    }
-}
-
-async fn get(url: &Uri) -> Result<Bytes, GetError> {
-    if url.scheme_str().is_some_and(|scheme| scheme != "http") {
-        return Err(GetError::Url("this version speaks http only"));
-    }
-    let authority = url.authority().ok_or(GetError::Url("expected http://HOST:PORT"))?;
-    let address = (authority.host().trim_matches(['[', ']']), authority.port_u16().unwrap_or(80));
-    let stream = TcpStream::connect(address).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request =
-        Request::get("/status.json").header("host", authority.as_str()).body(Empty::<Bytes>::new())?;
-    let answer = sender.send_request(request).await?;
-    if !answer.status().is_success() {
-        return Err(GetError::Answer(format!("it says {}", answer.status())));
-    }
-    match Limited::new(answer.into_body(), LARGEST).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) => Err(GetError::Answer(error.to_string())),
-    }
+fn password(args: &Args) -> Result<Option<String>, Exit> {
+    let Some(path) = &args.password_file else { return Ok(std::env::var(PASSWORD).ok()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Exit::wrong(format!("--password-file {}: {error}", path.display())))?;
+    Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
 }
 
 fn print(status: &Status, printer: &Printer) -> Result<(), Exit> {

@@ -36,7 +36,7 @@ pub use glob::{Glob, Part, Wild};
 pub use http::{Http, Tls};
 pub use problem::{ConfigError, Place, Position, Problem};
 pub use schedule::Schedule;
-pub use settings::{Block, Database, Location, Settings, Timing};
+pub use settings::{Block, Database, LISTEN, Location, Settings, Timing};
 
 /// Reads the config from this file and the process's environment.
 ///

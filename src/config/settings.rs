@@ -13,7 +13,8 @@ pub(super) const SHARE: Share = Share::DEFAULT;
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) const CENSUS: Duration = Duration::from_secs(60);
 pub(super) const SETTLE: Duration = Duration::from_secs(600);
-pub(super) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9925);
+/// Where the daemon listens by default.
+pub const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9925);
 
 /// A config that was found valid.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod hostile;
+mod status;
 mod tls;
 mod users;
 
