@@ -26,6 +26,13 @@ fn boot_time() -> BootTime {
     BootTime { id: Arc::clone(ID.get_or_init(id)), seconds }
 }
 
+/// Microseconds of the clock that systemd orders a reload by.
+#[must_use]
+pub fn monotonic_micros() -> i64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
+}
+
 /// Now, rounded down to the millisecond: a cutoff may be early, never late.
 #[must_use]
 pub fn now() -> UnixTime {

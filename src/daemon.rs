@@ -2,6 +2,8 @@
 
 mod fleet;
 mod flows;
+mod herald;
+mod progress;
 mod reload;
 mod worker;
 
@@ -25,6 +27,7 @@ use crate::memory::Memory;
 use crate::observe::{self, Observer};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
 use fleet::{Changes, Fleet};
+use herald::Herald;
 pub use reload::Reload;
 
 /// After the word to stop: a batch is finished or rolled back within a part of this.
@@ -64,6 +67,8 @@ pub async fn run(
     let observer = Observer::new(&[], clock::now())?;
     let tasks = TaskTracker::new();
     let belfry = Belfry::open(&tasks, stop.clone()).await?;
+    let herald = Herald::from_environment();
+    let listening = entrance.as_ref().and_then(|entrance| entrance.listener.local_addr().ok());
     let door = entrance.map(|Entrance { listener, terms }| {
         let (pulse, door) = (belfry.pulse(), Door::new(terms));
         let alive = Arc::new(move || pulse.is_alive());
@@ -78,19 +83,42 @@ pub async fn run(
         door
     });
     let fleet = Fleet::new(observer.clone(), memory.clone(), belfry.clone(), tasks.clone(), stop.clone());
+    report_to(&herald, &tasks, &belfry, &observer, listening, &stop);
     let mut lookout = Lookout::new(settings, door, fleet, belfry);
     stop.run_until_cancelled(async {
         lookout.look().await;
         observer.set_ready();
-        lookout.keep(&reload, &observer).await;
+        herald.ready();
+        lookout.keep(&reload, &observer, &herald).await;
     })
     .await;
+    herald.stopping();
     tasks.close();
     if timeout(LONGEST_STOP, tasks.wait()).await.is_err() {
         tracing::warn!("a task did not end in time; its transaction is rolled back with its connection");
     }
     memory.close();
     Ok(())
+}
+
+/// Tell the service manager, where there is one, how things stand and that they get on.
+fn report_to(
+    herald: &Herald,
+    tasks: &TaskTracker,
+    belfry: &Belfry,
+    observer: &Observer,
+    listening: Option<SocketAddr>,
+    stop: &CancellationToken,
+) {
+    if !herald.is_heard() {
+        return;
+    }
+    let telling = progress::tell(herald.clone(), observer.clone());
+    tasks.spawn(stop.clone().run_until_cancelled_owned(telling));
+    if let Some(watchdog) = herald::watchdog() {
+        let feeding = progress::feed(herald.clone(), watchdog, belfry.pulse(), listening);
+        tasks.spawn(stop.clone().run_until_cancelled_owned(feeding));
+    }
 }
 
 /// Keeps the fleet as config and folders have it. It does one thing after the other, so that a
@@ -120,11 +148,15 @@ impl Lookout {
         lookout
     }
 
-    async fn keep(&mut self, reload: &Reload, observer: &Observer) {
+    async fn keep(&mut self, reload: &Reload, observer: &Observer, herald: &Herald) {
         loop {
             tokio::select! {
                 () = self.bell.heard() => drop(self.look().await),
-                () = reload.asked() => self.reload(reload, observer).await,
+                () = reload.asked() => {
+                    herald.reloading();
+                    self.reload(reload, observer).await;
+                    herald.ready();
+                }
             }
         }
     }

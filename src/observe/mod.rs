@@ -18,6 +18,7 @@ mod picture;
 mod pieces;
 #[cfg(test)]
 mod sample;
+mod sentence;
 mod series;
 mod status;
 mod sweep_log;
@@ -155,6 +156,12 @@ impl Observer {
     /// [`MetricsError`] for a fault of ours; a scrape must fail then, not show that nothing is there.
     fn exposition(&self) -> Result<Exposition, MetricsError> {
         Ok(self.0.metrics.exposition()?)
+    }
+
+    /// How things stand, in one line for people.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        locked(&self.0.status).sentence()
     }
 
     /// The picture as of now.

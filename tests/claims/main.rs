@@ -34,6 +34,7 @@ mod looking;
 mod memory;
 mod model;
 mod monitoring;
+mod notified;
 mod openings;
 mod ownership;
 mod pace;
