@@ -2,6 +2,7 @@
 
 pub mod application;
 pub mod command;
+pub mod container;
 pub mod daemon;
 pub mod database;
 pub mod everything;
@@ -18,7 +19,7 @@ pub mod unasked;
 pub mod users;
 pub mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 pub use application::Application;
@@ -60,4 +61,11 @@ pub fn now() -> f64 {
 pub fn has_open(pid: u32, file: &Path) -> bool {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     open.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|link| link == file))
+}
+
+/// Where tests/run puts what tests/python.txt names.
+pub fn python_tools() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"), PathBuf::from);
+    target.join("tests-tools")
 }
