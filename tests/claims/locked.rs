@@ -56,6 +56,8 @@ fn told_once(daemon: &Daemon, work: &str) {
         let is = |event: &serde_json::Value| event["database"] == "locked" && event["message"] == message;
         daemon.log().iter().filter(|event| is(event)).count()
     };
+    // A line is written after the metric has changed.
+    wait_for("the line of its end", || (count(format!("{work} works again")) > 0).then_some(()));
     assert_eq!(count(format!("{work} failed")), 1, "{:?}", daemon.log());
     assert_eq!(count(format!("{work} works again")), 1, "{:?}", daemon.log());
 }

@@ -21,7 +21,7 @@ fn messages<'a>(log: &'a [Value], message: &str) -> Vec<&'a Value> {
 
 /// Wait until there were so many more sweeps, whatever they did.
 fn wait_for_more_sweeps(daemon: &Daemon, more: f64) {
-    let before = daemon.metric(DRAINED).unwrap();
+    let before = wait_for("a database to be watched", || daemon.metric(DRAINED));
     wait_for("more sweeps", || (daemon.metric(DRAINED)? >= before + more).then_some(()));
 }
 
