@@ -11,7 +11,7 @@ pub(super) use asking::Asking;
 use super::print::Printer;
 use super::{Exit, Outcome, runtime};
 use crate::config::{Http, LISTEN};
-use crate::observe::{DatabaseStatus, Status, TableStatus};
+use crate::observe::{Condition, DatabaseStatus, Status, TableStatus};
 use crate::plan::UnixTime;
 
 #[derive(Debug, clap::Args)]
@@ -65,8 +65,9 @@ fn password(args: &Args) -> Result<Option<String>, Exit> {
 }
 
 fn print(status: &Status, printer: &Printer) -> Result<(), Exit> {
-    let rows: Vec<Vec<String>> = status
-        .databases
+    let mut databases: Vec<_> = status.databases.iter().collect();
+    databases.sort_by_key(|(_, database)| database.condition());
+    let rows: Vec<Vec<String>> = databases
         .iter()
         .flat_map(|(name, database)| {
             database.tables.iter().map(move |(label, table)| row(name, database, label, table))
@@ -75,22 +76,27 @@ fn print(status: &Status, printer: &Printer) -> Result<(), Exit> {
     let head = [
         "DATABASE",
         "TABLE",
-        "UP",
+        "CONDITION",
         "PENDING",
         "DONE",
         "UNKNOWN",
+        "UNREADABLE",
         "EXPIRED",
         "DUE/S",
         "PACE/S",
         "DRAINED IN",
         "ABANDONED",
+        "OLDEST",
         "DELETED",
         "LAST SWEEP",
         "STOP",
         "NEXT TICK",
     ];
     printer.table(&head, &rows)?;
-    for (name, database) in &status.databases {
+    if status.config_refused {
+        printer.line("the config that was last read is refused, the one before stays in force; `keysweep check` says why")?;
+    }
+    for (name, database) in databases {
         for problem in problems(database) {
             printer.line(format_args!("{name}: {problem}"))?;
         }
@@ -101,22 +107,26 @@ fn print(status: &Status, printer: &Printer) -> Result<(), Exit> {
 fn row(name: &str, database: &DatabaseStatus, label: &str, table: &TableStatus) -> Vec<String> {
     let census = table.census.as_ref();
     let count = |count: fn(&crate::observe::CensusStatus) -> Option<u64>| or_dash(census.and_then(count));
-    let abandoned = census.and_then(|census| census.abandoned.as_ref()?.older_than.get("0s").copied());
+    let oldest = census.and_then(|census| census.abandoned.as_ref()?.oldest);
+    // A database that is down says so on each of its lines.
+    let condition = if database.up == Some(false) { Condition::Down } else { table.condition() };
     let sweep = table.last_sweep.as_ref();
     let stop =
         sweep.map(|sweep| sweep.held.as_ref().map_or(sweep.stop.clone(), |held| format!("held: {held}")));
     vec![
         name.into(),
         label.into(),
-        or_dash(database.up.map(|up| if up { "yes" } else { "no" })),
+        condition.to_string(),
         count(|census| census.pending),
         count(|census| Some(census.done)),
         count(|census| census.unknown),
+        count(|census| Some(census.unreadable)),
         count(|census| Some(census.expired)),
         or_dash(table.inflow.map(|rows| format!("{rows:.1}"))),
         or_dash(table.pace.map(|rows| format!("{rows:.0}"))),
         or_dash(table.drained_in.map(|seconds| format!("{seconds:.0}s"))),
-        or_dash(abandoned),
+        or_dash(table.abandoned()),
+        instant(oldest),
         table.deleted_total.to_string(),
         instant(sweep.map(|sweep| sweep.at)),
         or_dash(stop),

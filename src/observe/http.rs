@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::Observer;
-use super::page::{Page, STYLE};
+use super::page::{ICON, Query, SCRIPT, STYLE};
 use super::pieces::Pieces;
 use crate::listener::Door;
 use crate::plan::UnixTime;
@@ -40,11 +40,12 @@ const GRACE: Duration = Duration::from_secs(1);
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// The page loads its own style sheet and nothing else.
+/// The page loads its own style sheet, script and icon, asks for itself again, and its one form filters it: nothing else.
 const POLICY: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+         base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -127,7 +128,9 @@ struct Served {
 fn routes(observer: Observer, alive: Alive, now: fn() -> UnixTime) -> Router {
     Router::new()
         .route("/", get(page))
-        .route("/style.css", get(style))
+        .route("/style.css", get(async || asset("text/css; charset=utf-8", STYLE)))
+        .route("/page.js", get(async || asset("text/javascript; charset=utf-8", SCRIPT)))
+        .route("/icon.svg", get(async || asset("image/svg+xml", ICON)))
         .route("/status.json", get(status))
         .route("/metrics", get(metrics))
         .route("/livez", get(live))
@@ -149,14 +152,13 @@ async fn status(State(served): State<Served>) -> Response {
     text("application/json", serde_json::to_string(&served.observer.status()))
 }
 
-async fn page(State(served): State<Served>) -> Response {
-    let status = served.observer.status();
-    let html = Page { status: &status, now: (served.now)() }.to_string();
-    text("text/html; charset=utf-8", Ok::<_, Infallible>(html))
+async fn page(State(served): State<Served>, RawQuery(query): RawQuery) -> Response {
+    let query = Query::parse(&query.unwrap_or_default());
+    text("text/html; charset=utf-8", Ok::<_, Infallible>(served.observer.page(&query, (served.now)())))
 }
 
-async fn style() -> Response {
-    text("text/css; charset=utf-8", Ok::<_, Infallible>(STYLE.to_owned()))
+fn asset(kind: &'static str, text: &'static str) -> Response {
+    (POLICY, [(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 async fn live(State(served): State<Served>) -> Response {
@@ -272,14 +274,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_may_load_its_own_style_and_nothing_else() {
+    async fn the_page_may_load_what_is_its_own_and_nothing_else() {
         let running = run().await;
         let page = running.get("/").await;
         assert!(is(&page, 200) && page.contains("content-type: text/html"), "{page}");
-        assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self';"), "{page}");
-        assert!(page.contains("href=\"style.css\""));
-        let style = running.get("/style.css").await;
-        assert!(is(&style, 200) && style.contains("content-type: text/css"), "{style}");
+        let policy = "content-security-policy: default-src 'none'; style-src 'self'; script-src 'self'; ";
+        assert!(page.contains(policy) && !page.contains("unsafe"), "{page}");
+        for (path, kind) in
+            [("style.css", "text/css"), ("page.js", "text/javascript"), ("icon.svg", "image/svg+xml")]
+        {
+            assert!(page.contains(&format!("\"{path}\"")), "{path}: {page}");
+            let asset = running.get(&format!("/{path}")).await;
+            assert!(is(&asset, 200) && asset.contains(&format!("content-type: {kind}")), "{asset}");
+        }
     }
 
     #[tokio::test]

@@ -4,16 +4,18 @@
 //! ```text
 //! Event -> Observer::tell -> metrics (tally)   -> /metrics
 //!                         -> status  (picture) -> /status.json, /
+//!                         -> history            -> / (plots)
 //!                         -> sweep_log         -> standard error
 //! ```
 
+mod condition;
 mod exposition;
 mod families;
+mod history;
 mod http;
 pub mod log;
 mod metrics;
 mod page;
-mod page_text;
 mod picture;
 mod pieces;
 #[cfg(test)]
@@ -28,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use condition::Condition;
 pub use http::serve;
 pub use status::{
     AbandonedStatus, CensusStatus, DatabaseStatus, Problem, SpaceStatus, Status, SweepStatus, TableStatus,
@@ -35,7 +38,9 @@ pub use status::{
 
 use crate::plan::{DatabaseName, Event, Failure, FailureKind, TableLabel, UnixTime};
 use exposition::Exposition;
+use history::Histories;
 use metrics::Metrics;
+use page::{Page, Query};
 use sweep_log::SweepLog;
 
 /// A database whose series exist from now on.
@@ -70,6 +75,7 @@ pub struct Observer(Arc<Shown>);
 struct Shown {
     metrics: Metrics,
     status: Mutex<Status>,
+    histories: Mutex<Histories>,
     log: Mutex<SweepLog>,
     ready: AtomicBool,
 }
@@ -83,6 +89,7 @@ impl Observer {
         Ok(Self(Arc::new(Shown {
             metrics: Metrics::new(watched, now)?,
             status: Mutex::new(Status::new(watched, now)),
+            histories: Mutex::new(Histories::new()),
             log: Mutex::default(),
             ready: AtomicBool::new(false),
         })))
@@ -95,8 +102,9 @@ impl Observer {
     pub fn watch(&self, watched: &Watched) -> Result<(), MetricsError> {
         self.0.metrics.watch(watched)?;
         locked(&self.0.status).watch(watched);
-        locked(&self.0.log)
-            .keep(&watched.database, |table| watched.tables.iter().any(|watched| watched.table == *table));
+        let keep = |table: &TableLabel| watched.tables.iter().any(|watched| watched.table == *table);
+        locked(&self.0.histories).keep(&watched.database, keep);
+        locked(&self.0.log).keep(&watched.database, keep);
         Ok(())
     }
 
@@ -104,12 +112,14 @@ impl Observer {
     pub fn unwatch(&self, database: &DatabaseName) {
         self.0.metrics.unwatch(database);
         locked(&self.0.status).unwatch(database);
+        locked(&self.0.histories).forget(database);
         locked(&self.0.log).forget(database);
     }
 
     /// A config was read: at this time it came into use; nothing where it was refused.
     pub fn config_read(&self, at: Option<UnixTime>) {
         self.0.metrics.config_read(at);
+        locked(&self.0.status).config_refused = at.is_none();
     }
 
     /// Something happened. The log comes last: a standard error that nobody reads delays no scrape.
@@ -117,6 +127,7 @@ impl Observer {
         self.0.metrics.tell(event);
         let known = locked(&self.0.status).tell(event);
         if known {
+            locked(&self.0.histories).tell(event);
             locked(&self.0.log).tell(event);
         }
     }
@@ -162,6 +173,12 @@ impl Observer {
     #[must_use]
     pub fn sentence(&self) -> String {
         locked(&self.0.status).sentence()
+    }
+
+    /// The status page, of what the query asks for.
+    fn page(&self, query: &Query, now: UnixTime) -> String {
+        let past = |database: &str| locked(&self.0.histories).past(database);
+        Page { status: &self.status(), query, past: &past, now }.to_string()
     }
 
     /// The picture as of now.

@@ -15,7 +15,8 @@ use crate::plan::{
 impl Status {
     pub(super) fn new(watched: &[Watched], now: UnixTime) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let mut status = Self { version, started: now.seconds(), databases: BTreeMap::new() };
+        let mut status =
+            Self { version, started: now.seconds(), config_refused: false, databases: BTreeMap::new() };
         watched.iter().for_each(|watched| status.watch(watched));
         status
     }

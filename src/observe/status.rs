@@ -13,6 +13,9 @@ pub struct Status {
     pub version: String,
     /// When it began to watch.
     pub started: f64,
+    /// Whether the config that was last read was refused, so that the one before it is still in force.
+    #[serde(default)]
+    pub config_refused: bool,
     /// Every database, by name.
     pub databases: BTreeMap<String, DatabaseStatus>,
 }

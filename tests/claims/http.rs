@@ -92,6 +92,8 @@ fn each_path_answers_with_its_own_content_type() {
         ("/status.json", "application/json"),
         ("/", "text/html; charset=utf-8"),
         ("/style.css", "text/css; charset=utf-8"),
+        ("/page.js", "text/javascript; charset=utf-8"),
+        ("/icon.svg", "image/svg+xml"),
     ] {
         let page = daemon.get(path);
         assert_eq!(page.status, 200, "{path}");
@@ -155,7 +157,7 @@ fn a_name_is_text_on_the_page_and_no_markup() {
     let database = abandoned_row();
     let daemon = still(&database, HOSTILE);
     let page = daemon.get("/").body;
-    assert!(page.contains(&format!("<h2>{HOSTILE_ESCAPED} ")), "{page}");
+    assert!(page.contains(&format!("{HOSTILE_ESCAPED} <span class=\"tag abandoned\"")), "{page}");
     assert!(!page.contains("a<b>"), "{page}");
     let metrics = daemon.get("/metrics").body;
     assert!(metrics.contains(r#"database="a<b>&\"c'","#), "{metrics}");
@@ -222,7 +224,8 @@ fn status_prints_a_table_and_its_json_is_what_the_daemon_says() {
     let table = keysweep(["status", "--url", &daemon.url()]);
     assert_eq!(table.status, 0, "{table:?}");
     let row = table.stdout.lines().find(|line| line.contains(HOSTILE)).unwrap();
-    for (head, cell) in [("PENDING", "1"), ("DONE", "0"), ("ABANDONED", "1"), ("PACE/S", "-"), ("UP", "yes")]
+    for (head, cell) in
+        [("PENDING", "1"), ("DONE", "0"), ("ABANDONED", "1"), ("PACE/S", "-"), ("CONDITION", "abandoned")]
     {
         let column = table.stdout.lines().next().unwrap().find(&format!(" {head} ")).unwrap() + 1;
         assert!(row[column..].starts_with(cell), "{head}: {}", table.stdout);

@@ -40,6 +40,7 @@ mod notified;
 mod openings;
 mod ownership;
 mod pace;
+mod page;
 mod poison;
 mod prometheus;
 mod record;

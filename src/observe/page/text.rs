@@ -54,6 +54,19 @@ impl Display for Length {
     }
 }
 
+/// A length of time in the unit in which it is easily read.
+pub(super) struct Rough(pub(super) f64);
+
+/// The largest unit that fits, rounded down: enough to see whether something is late.
+impl Display for Rough {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match LENGTHS.iter().find(|(unit, _)| self.0 >= *unit) {
+            Some((unit, name)) => write!(f, "{}{name}", (self.0 / unit).floor()),
+            None => f.write_str("0s"),
+        }
+    }
+}
+
 /// An instant, by how far it is from now; the exact one is in the title.
 pub(super) struct Moment {
     pub(super) at: f64,
@@ -62,22 +75,45 @@ pub(super) struct Moment {
 
 impl Display for Moment {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let ahead = self.at - self.now.seconds();
-        let length = rough(ahead.abs());
-        f.write_str("<span title=\"")?;
         match UnixTime::new(self.at) {
-            Ok(instant) => instant.fmt(f)?,
-            Err(_) => f.write_str(ABSENT)?,
+            Ok(exact) => write!(f, "<time datetime=\"{exact}\" title=\"{exact}\">{}</time>", self.distance()),
+            Err(_) => f.write_str(ABSENT),
         }
-        f.write_str("\">")?;
-        if ahead > 0.0 { write!(f, "in {length}</span>") } else { write!(f, "{length} ago</span>") }
     }
 }
 
-/// The largest unit that fits, rounded down: enough to see whether something is late.
-fn rough(seconds: f64) -> String {
-    let fits = LENGTHS.iter().find(|(unit, _)| seconds >= *unit);
-    fits.map_or_else(|| "0s".into(), |(unit, name)| format!("{}{name}", (seconds / unit).floor()))
+impl Moment {
+    /// How far it is from now, without markup.
+    pub(super) fn distance(&self) -> String {
+        let ahead = self.at - self.now.seconds();
+        let length = Rough(ahead.abs());
+        if ahead > 0.0 { format!("in {length}") } else { format!("{length} ago") }
+    }
+}
+
+/// A number of rows, in groups of three digits.
+pub(super) struct Rows(pub(super) u64);
+
+impl Display for Rows {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (place, digit) in digits.chars().enumerate() {
+            if place > 0 && (digits.len() - place).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows a second.
+pub(super) struct Rate(pub(super) f64);
+
+impl Display for Rate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0 < 10.0 { write!(f, "{:.1}/s", self.0) } else { write!(f, "{:.0}/s", self.0) }
+    }
 }
 
 /// A size in bytes.
@@ -109,8 +145,16 @@ mod tests {
     fn a_moment_says_how_far_it_is_and_when_exactly() {
         let now = UnixTime::from_millis(1_790_000_000_000);
         let shown = |at| Moment { at, now }.to_string();
-        assert_eq!(shown(1_790_000_012.0), "<span title=\"2026-09-21T14:13:32Z\">in 12s</span>");
-        assert_eq!(shown(1_789_989_000.0), "<span title=\"2026-09-21T11:10:00Z\">3h ago</span>");
+        let ahead = "<time datetime=\"2026-09-21T14:13:32Z\" title=\"2026-09-21T14:13:32Z\">in 12s</time>";
+        assert_eq!(shown(1_790_000_012.0), ahead);
+        assert!(shown(1_789_989_000.0).ends_with("\"2026-09-21T11:10:00Z\">3h ago</time>"));
+        assert_eq!(shown(f64::NAN), "–");
+    }
+
+    #[test]
+    fn rows_are_grouped_so_that_a_million_is_seen() {
+        let shown = [0, 12, 999, 1_000, 45_678, 1_234_567].map(|rows| Rows(rows).to_string());
+        assert_eq!(shown, ["0", "12", "999", "1,000", "45,678", "1,234,567"]);
     }
 
     #[test]
