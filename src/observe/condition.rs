@@ -111,7 +111,8 @@ impl TableStatus {
         expired && self.stopped_as("budget") && self.inflow.is_some() && self.drained_in.is_none()
     }
 
-    fn is_held(&self) -> bool {
+    /// Whether its latest sweep was held.
+    pub(super) fn is_held(&self) -> bool {
         self.last_sweep.as_ref().is_some_and(|sweep| sweep.held.is_some())
     }
 

@@ -3,31 +3,22 @@
 use super::status::{Status, TableStatus};
 
 impl Status {
-    /// The databases, what is wrong with them, and what was done.
+    /// What is wrong, and what was done.
     pub(super) fn sentence(&self) -> String {
         let databases = self.databases.values();
-        let down = databases.clone().filter(|database| database.up == Some(false)).count();
         let tables = || databases.clone().flat_map(|database| database.tables.values());
-        let held = tables().filter(|table| is_held(table)).count();
-        let abandoned: u64 = tables().filter_map(abandoned).sum();
+        let down = databases.clone().filter(|database| database.up == Some(false)).count() as u64;
+        let held = tables().filter(|table| table.is_held()).count() as u64;
+        let abandoned: u64 = tables().filter_map(TableStatus::abandoned).sum();
         let deleted: u64 = tables().map(|table| table.deleted_total).sum();
         let mut parts = vec![many(self.databases.len() as u64, "database")];
-        let troubles = [(down as u64, "down"), (held as u64, "held")];
-        parts.extend(troubles.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+        parts.extend((down > 0).then(|| format!("{down} down")));
+        parts.extend((held > 0).then(|| format!("{} held", many(held, "table"))));
         parts.push(format!("{} deleted since the start", many(deleted, "row")));
-        if abandoned > 0 {
-            parts.push(format!("{abandoned} abandoned"));
-        }
+        parts.extend((abandoned > 0).then(|| format!("{abandoned} abandoned")));
+        parts.extend(self.config_refused.then(|| "the config that was last read is refused".into()));
         parts.join("; ")
     }
-}
-
-fn is_held(table: &TableStatus) -> bool {
-    table.last_sweep.as_ref().is_some_and(|sweep| sweep.held.is_some())
-}
-
-fn abandoned(table: &TableStatus) -> Option<u64> {
-    table.census.as_ref()?.abandoned.as_ref()?.older_than.get("0s").copied()
 }
 
 fn many(count: u64, of: &str) -> String {
@@ -36,10 +27,22 @@ fn many(count: u64, of: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::observe::sample;
+    use crate::observe::sample::{self, failure, held, ticked};
+    use crate::plan::HoldReason;
 
     #[test]
     fn nothing_wrong_is_not_mentioned() {
         assert_eq!(sample::observer().sentence(), "1 database; 0 rows deleted since the start");
+    }
+
+    #[test]
+    fn what_needs_a_person_is() {
+        let observer = sample::observer();
+        observer.tell(&held(HoldReason::Clock));
+        observer.tell(&ticked(Some(failure("gone"))));
+        observer.config_read(None);
+        let sentence = "1 database; 1 down; 1 table held; 0 rows deleted since the start; \
+                        the config that was last read is refused";
+        assert_eq!(observer.sentence(), sentence);
     }
 }

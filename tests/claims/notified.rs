@@ -81,6 +81,7 @@ fn a_reload_good_or_bad_begins_with_its_monotonic_time_and_ends_ready() {
         manager.hears_of("READY=1");
         assert_eq!(daemon.metric("keysweep_config_last_reload_successful"), Some(successful));
     }
+    while !manager.hears_of("STATUS=").ends_with("; the config that was last read is refused") {}
 }
 
 #[test]
