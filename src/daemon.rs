@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::clock;
 use crate::config::{Block, Http, Location, Settings, Timing};
 use crate::discover::{self, Found};
-use crate::listener::{Door, Terms};
+use crate::listener::{self, Door, Terms};
 use crate::memory::Memory;
 use crate::observe::{self, Observer};
 use crate::schedule::{Belfry, Bell, Hung, Rope};
@@ -72,6 +72,7 @@ pub async fn run(
     let door = entrance.map(|Entrance { listener, terms }| {
         let (pulse, door) = (belfry.pulse(), Door::new(terms));
         let alive = Arc::new(move || pulse.is_alive());
+        tasks.spawn(listener::renew(door.clone(), clock::now, stop.clone()));
         tasks.spawn(observe::serve(
             listener,
             door.clone(),
@@ -84,6 +85,7 @@ pub async fn run(
     });
     let fleet = Fleet::new(observer.clone(), memory.clone(), belfry.clone(), tasks.clone(), stop.clone());
     report_to(&herald, &tasks, &belfry, &observer, listening, &stop);
+    warn_of_shown_passwords(&settings.http);
     let mut lookout = Lookout::new(settings, door, fleet, belfry);
     stop.run_until_cancelled(async {
         lookout.look().await;
@@ -99,6 +101,12 @@ pub async fn run(
     }
     memory.close();
     Ok(())
+}
+
+fn warn_of_shown_passwords(http: &Http) {
+    if let Some((what, remedy)) = http.shown_passwords() {
+        tracing::warn!(remedy, "{what}");
+    }
 }
 
 /// Tell the service manager, where there is one, how things stand and that they get on.
@@ -220,6 +228,8 @@ impl Lookout {
         if let Some(door) = &self.door {
             door.change(terms);
         }
+        // The address stays, whatever the config says of it now.
+        warn_of_shown_passwords(&Http { listen: self.listen, ..settings.http });
         self.blocks = settings.blocks;
         self.hang();
         let Changes { added, changed, removed } = self.look().await;

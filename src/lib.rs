@@ -20,7 +20,7 @@
 //! | room | does | knows |
 //! |---|---|---|
 //! | [`plan`] | decides, and does nothing: rules, predicates, pace, findings, reports | nobody |
-//! | [`listener`] | what the listener shows and whom it lets in: certificate, key, users | plan |
+//! | [`listener`] | what the listener shows and whom it lets in: certificate, key, users; whom `status` believes | plan |
 //! | [`config`] | file and environment to valid settings; the only home of defaults | listener, plan |
 //! | [`discover`] | which databases there are: patterns followed, files of two names met | config, plan |
 //! | [`store`] | touches a database; one folder an engine | plan |

@@ -103,7 +103,7 @@ async fn tell(
     length: Option<Duration>,
     stop: &CancellationToken,
 ) -> Result<(), Exit> {
-    let uri: Uri = format!("{url}/status.json").parse().map_err(Exit::unknown)?;
+    let uri: Uri = url.parse().map_err(Exit::unknown)?;
     let asking = Asking { url: uri, ..Asking::default() };
     let end = async {
         match length {

@@ -16,7 +16,7 @@ help! { KEYSWEEP:
     "Exit status:"
     "  0  yes, done; an empty list is an answer"
     "  1  no: `false`, nothing to replay, a key conflict, a key that is not there, `check` found a fault"
-    "     or a hold, a sweep was held or cut short by a signal"
+    "     or a hold, a sweep was held, or cut short by max_wal or a signal"
     "  2  the call or the config is wrong"
     "  3  it could not be done, or the answer is not known: busy, I/O, overflow, a failed sweep,"
     "     no daemon"
@@ -47,7 +47,7 @@ help! { SWEEP:
     ""
     "Exit status:"
     "  0  done, also where nothing was due"
-    "  1  a table was held, or a bound or a signal cut a sweep short"
+    "  1  a table was held, or max_wal or a signal cut a sweep short"
     "  2  the call or the config is wrong"
     "  3  a sweep failed; those of other tables are done"
 }
@@ -61,7 +61,7 @@ help! { CHECK:
     ""
     "Exit status:"
     "  0  nothing worse than advice"
-    "  1  a fault or a hold, or a database that is down until somebody acts"
+    "  1  a fault, a hold other than `horizon` (which ends by itself), or a database that is down until somebody acts"
     "  2  the config is wrong"
     "  3  a database could not be looked at: busy, I/O"
 }
@@ -70,11 +70,12 @@ help! { STATUS:
     "Examples:"
     "  keysweep status"
     "  keysweep status --url http://127.0.0.1:9925 --json"
+    "  keysweep status --url https://USER@HOST:9925 --password-file FILE"
     ""
     "Exit status:"
     "  0  the daemon answered, whatever it says"
     "  2  the call is wrong"
-    "  3  no daemon answered"
+    "  3  no daemon answered, or it refused"
 }
 
 help! { PENDING:
@@ -84,6 +85,7 @@ help! { PENDING:
     ""
     "Exit status:"
     "  0  read, also where nothing is abandoned"
+    "  1  a database is not read, because its file has another name here already"
     "  2  the call or the config is wrong"
     "  3  a database or a table could not be read"
 }

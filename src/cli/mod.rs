@@ -163,7 +163,7 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
         Command::Run => run::run(settings(&global.config)?, &global.config),
         Command::Sweep(args) => sweep::run(&args, settings(&global.config)?, &printer),
         Command::Check(args) => check::run(&args, settings(&global.config)?, &printer),
-        Command::Status(args) => status::run(&args, listening(&global.config), &printer),
+        Command::Status(args) => status::run(&args, &global.config, &printer),
         Command::Pending(args) => pending::run(&args, settings(&global.config)?, &printer),
         Command::Explain(args) => explain::run(&args, settings(&global.config)?, &printer),
         Command::Keys(args) => keys::run(args, &printer),
@@ -172,11 +172,6 @@ fn dispatch(global: &Global, command: Command) -> Result<Outcome, Exit> {
         Command::Completions(args) => package::completions(&args, &printer),
         Command::Man => package::man(&printer),
     }
-}
-
-/// The listener of a daemon under this config; nothing where there is no config to tell.
-fn listening(path: &Path) -> Option<config::Http> {
-    Some(config::load(path).ok()?.http)
 }
 
 fn settings(path: &Path) -> Result<Settings, Exit> {

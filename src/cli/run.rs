@@ -17,12 +17,6 @@ const SEND_BUFFER: u32 = 128 << 10;
 /// Clients that the kernel lets wait until they are accepted, which is at once.
 const BACKLOG: u32 = 1_024;
 
-/// What is said of [`Http::shows_passwords`].
-pub(super) const SHOWN_PASSWORDS: (&str, &str) = (
-    "http.users without http.tls: passwords pass the network in plain text",
-    "set cert and key in [http.tls], or listen on 127.0.0.1",
-);
-
 pub(super) fn run(settings: Settings, path: &Path) -> Result<Outcome, Exit> {
     let runtime = runtime()?;
     let done = runtime.block_on(async {
@@ -54,10 +48,6 @@ async fn entrance(http: &Http) -> Result<Option<Entrance>, Exit> {
             "cannot listen on {address} (http.listen): {error}; another keysweep, or another program, may have it"
         ))
     })?;
-    if http.shows_passwords() {
-        let (what, remedy) = SHOWN_PASSWORDS;
-        tracing::warn!(remedy, "{what}");
-    }
     Ok(Some(Entrance { listener, terms }))
 }
 

@@ -2,7 +2,7 @@
 
 mod asking;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hyper::Uri;
 
@@ -10,7 +10,7 @@ pub(super) use asking::Asking;
 
 use super::print::Printer;
 use super::{Exit, Outcome, runtime};
-use crate::config::{Http, LISTEN};
+use crate::config::{self, Http, LISTEN};
 use crate::observe::{Condition, DatabaseStatus, Status, TableStatus};
 use crate::plan::UnixTime;
 
@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// else those of the distribution]
     #[arg(long)]
     cacert: Option<PathBuf>,
-    /// A file whose first line is the user's password
+    /// A file whose first line is the user's password [default: the variable KEYSWEEP_PASSWORD]
     #[arg(long)]
     password_file: Option<PathBuf>,
 }
@@ -32,8 +32,8 @@ pub(super) struct Args {
 /// The password, where there is no file of it.
 const PASSWORD: &str = "KEYSWEEP_PASSWORD";
 
-pub(super) fn run(args: &Args, configured: Option<Http>, printer: &Printer) -> Result<Outcome, Exit> {
-    let http = configured.unwrap_or_default();
+pub(super) fn run(args: &Args, config: &Path, printer: &Printer) -> Result<Outcome, Exit> {
+    let http = listening(config, args.url.is_some())?;
     let url = match &args.url {
         Some(url) => url.clone(),
         None => url_of(&http)?,
@@ -49,6 +49,18 @@ pub(super) fn run(args: &Args, configured: Option<Http>, printer: &Printer) -> R
         print(&status, printer)?;
     }
     Ok(Outcome::Yes)
+}
+
+/// The listener of a daemon under this config, or the default one. A config that is there and cannot be read tells
+/// of none; who names the daemon needs none.
+fn listening(path: &Path, is_named: bool) -> Result<Http, Exit> {
+    match config::load(path) {
+        Ok(settings) => Ok(settings.http),
+        Err(error) if path.exists() && !is_named => {
+            Err(Exit::wrong(format!("where the daemon listens is not known: {error}; name it with --url")))
+        }
+        Err(_) => Ok(Http::default()),
+    }
 }
 
 fn url_of(http: &Http) -> Result<Uri, Exit> {

@@ -79,11 +79,14 @@ impl Http {
         Ok(Terms { certificate: certificate.map(Arc::new), users: users.map(Arc::new) })
     }
 
-    /// Whether passwords pass a network where whoever listens in can read them.
+    /// Where passwords pass a network on which whoever listens in can read them: what is wrong, and the remedy.
     #[must_use]
-    pub fn shows_passwords(&self) -> bool {
+    pub fn shown_passwords(&self) -> Option<(&'static str, &'static str)> {
         let is_reached = self.listen.is_some_and(|address| !address.ip().is_loopback());
-        is_reached && self.tls.is_none() && !self.users.is_empty()
+        (is_reached && self.tls.is_none() && !self.users.is_empty()).then_some((
+            "http.users without http.tls: passwords pass the network in plain text",
+            "set cert and key in [http.tls], or listen on 127.0.0.1",
+        ))
     }
 }
 

@@ -184,7 +184,7 @@ impl Worker {
     fn stretch(&self, is_first: bool, interval: Duration) {
         self.observer.census_interval(&self.database.name, interval);
         if is_first {
-            let (database, seconds) = (self.database.name.as_str(), interval.as_secs());
+            let (database, seconds) = (self.database.name.as_str(), interval.as_secs_f64());
             tracing::info!(database, seconds, "counting takes long, so rows are counted less often");
         }
     }

@@ -28,7 +28,7 @@ pub struct Certificate {
 
 /// What tells one state of the two files from another, without reading them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp([FileStamp; 2]);
+pub(super) struct Stamp([FileStamp; 2]);
 
 /// Device, inode, length, and when content and inode last changed; nothing where there is no file.
 type FileStamp = Option<(u64, u64, u64, [i64; 4])>;
@@ -36,7 +36,7 @@ type FileStamp = Option<(u64, u64, u64, [i64; 4])>;
 impl Stamp {
     /// Looks at the two files. It follows links, as a mounted secret is a link that is swapped.
     #[must_use]
-    pub fn of(cert: &Path, key: &Path) -> Self {
+    pub(super) fn of(cert: &Path, key: &Path) -> Self {
         Self([cert, key].map(|path| path.metadata().ok().map(|metadata| stamp(&metadata))))
     }
 }
@@ -101,19 +101,19 @@ impl Certificate {
     ///
     /// # Errors
     /// As [`Certificate::read`].
-    pub fn read_again(&self) -> Result<Self, PairError> {
+    pub(super) fn read_again(&self) -> Result<Self, PairError> {
         Self::read(&self.cert, &self.key)
     }
 
     /// The files as they were when they were read.
     #[must_use]
-    pub fn stamp(&self) -> &Stamp {
+    pub(super) fn stamp(&self) -> &Stamp {
         &self.stamp
     }
 
     /// The files as they are now.
     #[must_use]
-    pub fn stamp_now(&self) -> Stamp {
+    pub(super) fn stamp_now(&self) -> Stamp {
         Stamp::of(&self.cert, &self.key)
     }
 

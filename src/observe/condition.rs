@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use super::status::{DatabaseStatus, TableStatus};
+use super::status::{CensusStatus, DatabaseStatus, TableStatus};
+use crate::plan::{ABANDONED_CLASSES, Stop};
 
 /// The condition of a database or a table, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
     /// The latest tick or the latest census failed as a whole.
     Down,
-    /// Nothing is deleted until somebody acts.
+    /// Nothing is deleted, for a reason that says what ends it.
     Held,
     /// The latest sweep or the latest census of a table ended by an error.
     Failing,
@@ -92,7 +93,7 @@ impl TableStatus {
             (self.abandoned().is_some_and(|rows| rows > 0), Condition::Abandoned),
             (self.is_behind(), Condition::Behind),
             (self.has_unclear_rows(), Condition::Unclear),
-            (self.stopped_as("disabled"), Condition::Disabled),
+            (self.stopped_as(Stop::Disabled), Condition::Disabled),
             (self.last_sweep.is_none() && self.census.is_none(), Condition::Waiting),
         ];
         found.into_iter().find_map(|(is, condition)| is.then_some(condition)).unwrap_or(Condition::Well)
@@ -101,14 +102,14 @@ impl TableStatus {
     /// Pending rows past their time, of whatever age.
     #[must_use]
     pub fn abandoned(&self) -> Option<u64> {
-        self.census.as_ref()?.abandoned.as_ref()?.older_than.get("0s").copied()
+        self.census.as_ref()?.abandoned()
     }
 
     /// Whether its expired rows do not become fewer although sweeps work as long as they may.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         let expired = self.census.as_ref().is_some_and(|census| census.expired > 0);
-        expired && self.stopped_as("budget") && self.inflow.is_some() && self.drained_in.is_none()
+        expired && self.stopped_as(Stop::Budget) && self.inflow.is_some() && self.drained_in.is_none()
     }
 
     /// Whether its latest sweep was held.
@@ -125,8 +126,16 @@ impl TableStatus {
         self.census.as_ref().is_some_and(|census| unclear(census) > 0)
     }
 
-    fn stopped_as(&self, stop: &str) -> bool {
-        self.last_sweep.as_ref().is_some_and(|sweep| sweep.stop == stop)
+    fn stopped_as(&self, stop: Stop) -> bool {
+        self.last_sweep.as_ref().is_some_and(|sweep| sweep.stop == stop.name())
+    }
+}
+
+impl CensusStatus {
+    /// Pending rows past their time, of whatever age.
+    pub(super) fn abandoned(&self) -> Option<u64> {
+        let [(all, _), ..] = ABANDONED_CLASSES;
+        self.abandoned.as_ref()?.older_than.get(all).copied()
     }
 }
 

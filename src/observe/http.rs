@@ -3,9 +3,7 @@
 mod connection;
 mod crowd;
 mod gate;
-mod noted;
 mod readers;
-mod renewal;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -66,7 +64,6 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) {
     let connections = TaskTracker::new();
-    connections.spawn(renewal::renew(door.clone(), now, shutdown.clone()));
     let routes = routes(observer, alive, now);
     let conversation = Conversation::new(routes, PATIENCE);
     let accepting = accept(listener, door, conversation, connections.clone(), shutdown.clone());

@@ -1,15 +1,11 @@
 //! What `check` says of the listener.
 
-use super::super::run::SHOWN_PASSWORDS;
 use super::line::Line;
 use crate::config::{Http, Tls};
 
 /// Only what an owner would want to know.
 pub(super) fn look_at_listener(http: &Http) -> Vec<Line> {
-    let passwords = http.shows_passwords().then(|| {
-        let (what, remedy) = SHOWN_PASSWORDS;
-        Line::fault(what.into(), remedy)
-    });
+    let passwords = http.shown_passwords().map(|(what, remedy)| Line::fault(what.into(), remedy));
     passwords.into_iter().chain(http.tls.as_ref().and_then(look_at_pair)).collect()
 }
 

@@ -37,8 +37,11 @@ pub(in super::super) struct Asking {
 }
 
 enum GetError {
-    Url(String),
+    /// The call itself is wrong.
+    Call(String),
     Answer(String),
+    /// It answers, and not us.
+    Refused,
 }
 
 impl<E: std::error::Error> From<E> for GetError {
@@ -66,7 +69,11 @@ impl Asking {
         };
         match tokio::time::timeout(PATIENCE, self.get(userinfo.map(|(user, _)| user))).await {
             Err(_) => Err(no(format!("nothing came within {PATIENCE:?}"))),
-            Ok(Err(GetError::Url(why))) => Err(Exit::wrong(format!("--url {url}: {why}"))),
+            Ok(Err(GetError::Call(why))) => Err(Exit::wrong(why)),
+            Ok(Err(GetError::Refused)) => Err(Exit::unknown(format!(
+                "the daemon at {url} refuses, with 401: name the user in --url https://USER@HOST and give the right \
+                 password in --password-file or KEYSWEEP_PASSWORD"
+            ))),
             Ok(Err(GetError::Answer(why))) => Err(no(why)),
             Ok(Ok(body)) => serde_json::from_slice(&body)
                 .map_err(|error| no(format!("it is no keysweep status: {error}"))),
@@ -74,21 +81,24 @@ impl Asking {
     }
 
     async fn get(&self, user: Option<&str>) -> Result<Bytes, GetError> {
-        let wrong = |why: &str| GetError::Url(why.into());
-        let standard = match self.url.scheme_str() {
-            None | Some("http") => 80,
-            Some("https") => 443,
+        let wrong = |why: &str| GetError::Call(format!("--url {}: {why}", self.url));
+        let (is_secret, standard) = match self.url.scheme_str() {
+            None | Some("http") => (false, 80),
+            Some("https") => (true, 443),
             Some(_) => return Err(wrong("expected http or https")),
         };
         let authority = self.url.authority().ok_or_else(|| wrong("expected http://HOST:PORT"))?;
+        if !matches!(self.url.path_and_query().map(|path| path.as_str()), None | Some("" | "/")) {
+            return Err(wrong("expected http://HOST:PORT, and nothing behind it"));
+        }
         let host = authority.host().trim_matches(['[', ']']);
         let stream = TcpStream::connect((host, authority.port_u16().unwrap_or(standard))).await?;
-        if standard == 80 {
+        if !is_secret {
             return self.speak(stream, user).await;
         }
         let trusted = self.trusted.as_deref().unwrap_or(Path::new(SYSTEM));
-        let config =
-            client_config(trusted).map_err(|error| GetError::Answer(format!("--cacert: {error}")))?;
+        let config = client_config(trusted)
+            .map_err(|error| GetError::Call(format!("whom to believe (--cacert): {error}")))?;
         let name = ServerName::try_from(host.to_owned())?;
         self.speak(TlsConnector::from(Arc::new(config)).connect(name, stream).await?, user).await
     }
@@ -109,11 +119,7 @@ impl Asking {
         }
         let answer = sender.send_request(request.body(Empty::<Bytes>::new())?).await?;
         match answer.status() {
-            StatusCode::UNAUTHORIZED => Err(GetError::Answer(
-                "it says 401: name the user in --url https://USER@HOST and give the right password in \
-                 --password-file or KEYSWEEP_PASSWORD"
-                    .into(),
-            )),
+            StatusCode::UNAUTHORIZED => Err(GetError::Refused),
             status if !status.is_success() => Err(GetError::Answer(format!("it says {status}"))),
             _ => match Limited::new(answer.into_body(), LARGEST).collect().await {
                 Ok(body) => Ok(body.to_bytes()),

@@ -1,8 +1,8 @@
 //! One client, from its first byte to its last.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,12 +15,12 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::SetOnce;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::io::InspectWriter;
 
 use super::crowd::Place;
 use super::gate::{Gate, OPEN};
-use super::noted::Noted;
 use super::readers::{Readers, Seat};
 use crate::listener::{Terms, Users};
 
@@ -54,13 +54,12 @@ struct Guest {
     /// The pieces of the answer that it took.
     took: AtomicU64,
     /// Once it has an answer to read.
-    seat: OnceLock<Seat>,
-    seated: Notify,
+    seat: SetOnce<Seat>,
 }
 
 impl Guest {
     fn new(place: Place) -> Self {
-        Self { place, took: AtomicU64::new(0), seat: OnceLock::new(), seated: Notify::new() }
+        Self { place, took: AtomicU64::new(0), seat: SetOnce::new() }
     }
 
     fn take(&self) {
@@ -70,11 +69,10 @@ impl Guest {
     fn sit(&self, seat: Seat) {
         // There is one request on a connection, so this is the first.
         let _ = self.seat.set(seat);
-        self.seated.notify_one();
     }
 
     async fn stands_still(&self, readers: &Readers) {
-        self.seated.notified().await;
+        self.seat.wait().await;
         readers.stands_still(&self.took).await;
     }
 }
@@ -101,7 +99,8 @@ impl Conversation {
     async fn speak(self, stream: TcpStream, guest: Arc<Guest>, terms: Terms) {
         let Terms { certificate, users } = terms;
         let noted = Arc::clone(&guest);
-        let stream = Noted { stream, took: move || noted.take() };
+        // Called after each write that the kernel took: the other end reads.
+        let stream = InspectWriter::new(stream, move |_: &[u8]| noted.take());
         match certificate {
             None => self.answer(stream, guest, users).await,
             Some(certificate) => {

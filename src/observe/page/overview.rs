@@ -47,8 +47,7 @@ impl Overview<'_> {
         write!(f, "<td class=\"wide\">{}</td>", sum(|census| Some(census.done)))?;
         write!(f, "<td>{}</td>", sum(|census| Some(census.expired)))?;
         write!(f, "<td class=\"wide\">{}</td>", Maybe(drained_in(database).map(Rough)))?;
-        let abandoned = |census: &CensusStatus| census.abandoned.as_ref()?.older_than.get("0s").copied();
-        write!(f, "<td>{}</td>", sum(abandoned))?;
+        write!(f, "<td>{}</td>", sum(CensusStatus::abandoned))?;
         let deleted = database.tables.values().map(|table| table.deleted_total).sum();
         write!(f, "<td class=\"wide\">{}</td>", Rows(deleted))?;
         let next = database.next_tick.map(|at| Moment { at, now: self.now }.distance());
@@ -63,7 +62,7 @@ impl Overview<'_> {
         }
         let (first, last) = (from.saturating_add(1).min(all), from.saturating_add(LINES).min(all));
         let to = |from| Escaped(&Query { from, ..self.query.clone() }.to_string()).to_string();
-        write!(f, "<p>Lines {first} to {last} of {}.", Rows(all as u64))?;
+        write!(f, "<p>Lines {} to {} of {}.", Rows(first as u64), Rows(last as u64), Rows(all as u64))?;
         if from > 0 {
             write!(f, " <a id=\"before\" href=\"{}\">The lines before</a>", to(from.saturating_sub(LINES)))?;
         }

@@ -151,7 +151,7 @@ fn of_many_databases_only_the_ill_are_shown_in_detail_and_not_too_many() {
     let observer = many(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let page = shown(&observer);
     assert_eq!((lines(&page).len(), page.matches("<section").count()), (LINES, 0));
-    assert!(page.contains("Lines 1 to 1000 of 2,500.") && page.contains("href=\"?from=1000\""));
+    assert!(page.contains("Lines 1 to 1,000 of 2,500.") && page.contains("href=\"?from=1000\""));
     let last = asked(&observer, "from=2000");
     assert_eq!((lines(&last).len(), lines(&last)[0]), (500, "tenant-2000"));
     names[7..30].iter().for_each(|name| observer.tell(&down(name)));

@@ -102,7 +102,8 @@ fn huge_wal(around: &Surroundings) -> Option<Finding> {
         around.wal >> 20
     );
     let remedy = format!(
-        "end the long reader, then run `sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'`",
+        "end the long reader, then run `sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'` with SQLite 3.51.3 or newer, or \
+         while nothing else writes to the file: older ones can corrupt it",
         shell_word(&around.path)
     );
     (around.wal >= HUGE_WAL).then(|| Finding::advice(&what, &remedy))

@@ -112,6 +112,9 @@ fn the_man_page_has_every_command_and_flag_and_what_a_person_looks_for() {
         let missing: Vec<String> = flags.into_iter().filter(|flag| !has(flag)).collect();
         assert_eq!(missing, [""; 0], "flags of {command}");
     }
+    for variable in ["KEYSWEEP_CONFIG", "KEYSWEEP_PASSWORD", "KEYSWEEP__", "STATE_DIRECTORY", "NO_COLOR"] {
+        assert!(page.contains(variable), "the man page does not have {variable}");
+    }
     for section in [
         "NAME",
         "SYNOPSIS",

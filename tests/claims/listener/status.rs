@@ -48,3 +48,35 @@ fn status_asks_over_tls_as_a_user_whose_password_is_on_no_command_line() {
         assert!(!(answer.stdout + &answer.stderr).contains("hunter2"));
     }
 }
+
+#[test]
+fn a_call_that_cannot_be_meant_is_wrong_and_asks_nobody() {
+    let url = "https://127.0.0.1:1";
+    for (args, said) in [
+        (&["--url", "http://127.0.0.1:1/some/prefix"][..], "nothing behind it"),
+        (&["--url", "ftp://127.0.0.1:1"], "http or https"),
+        (&["--url", url, "--password-file", "/nowhere/password"], "/nowhere/password"),
+    ] {
+        let answer = status(args, None);
+        assert!(answer.status == 2 && answer.stderr.contains(said), "{answer:?}");
+    }
+    let identity = Identity::new();
+    let daemon = Daemon::start(&idle(&pending(), &identity.tls()));
+    let url = format!("https://{}", daemon.address());
+    let answer = status(&["--url", &url, "--cacert", "/nowhere/ca.pem"], None);
+    assert!(answer.status == 2 && answer.stderr.contains("/nowhere/ca.pem"), "{answer:?}");
+}
+
+#[test]
+fn a_config_that_is_wrong_tells_of_no_daemon() {
+    let database = pending();
+    let config = database.config_text("bogus = 1");
+    let ask = |args: &[&str]| {
+        let mut command = Command::new(BINARY);
+        run(command.arg("--config").arg(&config).arg("status").args(args))
+    };
+    let answer = ask(&[]);
+    assert!(answer.status == 2 && answer.stderr.contains("bogus"), "{answer:?}");
+    let named = ask(&["--url", "http://127.0.0.1:1"]);
+    assert!(named.status == 3 && !named.stderr.contains("bogus"), "{named:?}");
+}

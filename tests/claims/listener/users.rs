@@ -102,11 +102,17 @@ fn a_reload_takes_other_users_or_leaves_those_that_there_were() {
 #[test]
 fn passwords_in_plain_text_beyond_this_machine_are_warned_of() {
     let database = pending();
-    let lines = format!("[http]\nlisten = '0.0.0.0:0'\n[http.users]\nprom = '{RIGHT}'");
+    let open = "[http]\nlisten = '0.0.0.0:0'\n";
+    let lines = format!("{open}[http.users]\nprom = '{RIGHT}'");
+    let is_warning =
+        |line: &serde_json::Value| line["message"].as_str().unwrap().contains("http.users without http.tls");
+    let reloaded = Daemon::start_as_configured(&idle(&database, open));
+    assert!(!reloaded.log().iter().any(is_warning));
     let config = idle(&database, &lines);
+    reloaded.signal("HUP");
+    reloaded.wait_for_log("the warning of a reload", is_warning);
     let daemon = Daemon::start_as_configured(&config);
-    let warned = daemon.wait_for_log("the warning", |line| line["level"] == "WARN");
-    assert!(warned["message"].as_str().unwrap().contains("http.users without http.tls"), "{warned}");
+    daemon.wait_for_log("the warning", is_warning);
     let checked = keysweep(["--config", config.to_str().unwrap(), "check"]);
     assert!(checked.stdout.contains("fault  http: http.users without http.tls"), "{checked:?}");
     assert_eq!(checked.status, 1);

@@ -7,7 +7,8 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::listener::{Certificate, Door, PairError, Stamp};
+use super::certificate::Stamp;
+use super::{Certificate, Door, PairError};
 use crate::plan::UnixTime;
 
 /// From one look at the files to the next.
@@ -16,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(10);
 const SOON: Duration = Duration::from_secs(7 * 86_400);
 
 /// Looks at the files of the certificate that the door shows, for as long as it is spawned.
-pub(super) async fn renew(door: Door, now: fn() -> UnixTime, shutdown: CancellationToken) {
+pub async fn renew(door: Door, now: fn() -> UnixTime, shutdown: CancellationToken) {
     let mut watch = Watch::default();
     loop {
         if let Some(shown) = door.terms().certificate {
