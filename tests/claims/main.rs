@@ -7,6 +7,7 @@
 mod support;
 
 mod application;
+mod booted;
 mod boundary;
 mod changed;
 mod check;

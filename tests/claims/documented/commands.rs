@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use super::{document, same, spans};
-use crate::support::{Database, Journal, keysweep};
+use super::{same, spans};
+use crate::support::{Database, Journal, document, keysweep};
 
 /// Every command by its words, with its flags, as `--help` tells from the top down.
 fn commands() -> BTreeMap<String, BTreeSet<String>> {

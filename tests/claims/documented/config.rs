@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{document, same};
-use crate::support::{Database, Journal, keysweep};
+use super::same;
+use crate::support::{Database, Journal, document, keysweep};
 
 /// Where a key that nobody knows is put, and the section in which the documented file has those beside it.
 const PLACES: [(&str, &str); 9] = [

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{document, same, spans, words};
-use crate::support::Everything;
+use super::{same, spans, words};
+use crate::support::{Everything, document};
 
 /// The names of all metrics of a daemon of which everything can be asked.
 fn metrics() -> BTreeSet<String> {

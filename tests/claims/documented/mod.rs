@@ -7,13 +7,6 @@ mod metrics;
 mod words;
 
 use std::collections::BTreeSet;
-use std::path::Path;
-
-/// The text of a document of this repository.
-fn document(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// What stands between backticks on one line of a text.
 fn spans(text: &str) -> impl Iterator<Item = &str> {

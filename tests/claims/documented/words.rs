@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{document, same, spans};
-use crate::support::{Database, Journal, keysweep};
+use super::{same, spans};
+use crate::support::{Database, Journal, document, keysweep};
 
 /// The severities of everything that `check` finds under a config of these lines.
 fn found(database: &Database, text: &str) -> Vec<String> {

@@ -4,14 +4,14 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
-use super::{RULES, shipped};
+use super::RULES;
 use crate::support::prometheus::{Alertmanager, Prometheus};
-use crate::support::{Daemon, Database, Journal, wait_for};
+use crate::support::{Daemon, Database, Journal, document, wait_for};
 
 /// The shipped rules with every length of time made short: what is `for` an hour is for a second, what looks
 /// back over hours looks back ten seconds. Nothing else is changed.
 fn in_seconds() -> String {
-    let rules = shipped(RULES);
+    let rules = document(RULES);
     let line = |line: &str| match line.split_once("for: ") {
         Some((start, _)) if start.trim().is_empty() => format!("{start}for: 1s\n"),
         _ => line.to_owned() + "\n",

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{DASHBOARD, RULES, shipped};
+use super::{DASHBOARD, RULES};
 use crate::support::prometheus::{Alertmanager, Prometheus};
-use crate::support::{Everything, wait_for};
+use crate::support::{Everything, document, wait_for};
 
 /// The metrics that an expression selects, each with its labels and without what is done to it.
 fn selectors(expression: &str) -> BTreeSet<String> {
@@ -39,7 +39,7 @@ fn has_data(prometheus: &Prometheus, query: &str) {
 fn every_selector_of_the_rules_selects_something() {
     let world = Everything::start();
     let alertmanager = Alertmanager::start();
-    let prometheus = Prometheus::alerting(world.daemon.address(), &shipped(RULES), &alertmanager);
+    let prometheus = Prometheus::alerting(world.daemon.address(), &document(RULES), &alertmanager);
     let groups = wait_for("the rules", || prometheus.api("rules"));
     let rules = groups["groups"][0]["rules"].as_array().unwrap();
     assert!(rules.len() > 15, "{groups}");
@@ -51,7 +51,7 @@ fn every_selector_of_the_rules_selects_something() {
 
 /// Every expression of the dashboard, with its variables as a person would have them.
 fn dashboard_queries() -> Vec<String> {
-    let dashboard: Value = serde_json::from_str(&shipped(DASHBOARD)).unwrap();
+    let dashboard: Value = serde_json::from_str(&document(DASHBOARD)).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
     let query = |target: &Value| {

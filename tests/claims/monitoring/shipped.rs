@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{DASHBOARD, RULES, alert_names, shipped};
-use crate::support::prometheus::promtool_with;
+use super::{DASHBOARD, RULES, alert_names};
+use crate::support::{document, prometheus::promtool_with};
 
 fn promtool(command: [&str; 2], file: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -32,7 +32,7 @@ fn every_alert_fires_when_it_must_and_at_no_other_time() {
     for file in RULE_TESTS {
         promtool(["test", "rules"], file);
     }
-    let tests: String = RULE_TESTS.map(shipped).concat();
+    let tests: String = RULE_TESTS.map(document).concat();
     let untested = |alert: &String| !tests.contains(&format!("alertname=\"{alert}\""));
     let untested: Vec<String> = alert_names().into_iter().filter(untested).collect();
     assert_eq!(untested, [""; 0], "no test shows that these fire");
@@ -40,7 +40,7 @@ fn every_alert_fires_when_it_must_and_at_no_other_time() {
 
 #[test]
 fn every_alert_names_its_severity_and_a_section_of_the_readme() {
-    let (rules, readme) = (shipped(RULES), shipped("README.md"));
+    let (rules, readme) = (document(RULES), document("README.md"));
     let sections: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("### Keysweep")).collect();
     let names = alert_names();
     assert!(names.len() > 12, "{names:?}");
@@ -73,7 +73,7 @@ fn values<'a>(json: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
 
 #[test]
 fn the_dashboard_has_no_data_source_of_its_own_and_says_what_it_shows() {
-    let dashboard: Value = serde_json::from_str(&shipped(DASHBOARD)).unwrap();
+    let dashboard: Value = serde_json::from_str(&document(DASHBOARD)).unwrap();
     assert_eq!((&dashboard["uid"], &dashboard["id"]), (&"keysweep".into(), &Value::Null));
     let mut sources = Vec::new();
     values(&dashboard, "datasource", &mut sources);
@@ -98,7 +98,7 @@ fn the_dashboard_has_no_data_source_of_its_own_and_says_what_it_shows() {
 
 #[test]
 fn variables_are_asked_of_the_metrics_themselves() {
-    let dashboard: Value = serde_json::from_str(&shipped(DASHBOARD)).unwrap();
+    let dashboard: Value = serde_json::from_str(&document(DASHBOARD)).unwrap();
     let variables = dashboard["templating"]["list"].as_array().unwrap();
     let names: Vec<&str> = variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["datasource", "job", "instance", "database"]);
